@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Training steps of one's own: a GAN with gradient penalty, which pytorch_wgan.py holds beside PyTorch's, and the
-// perceptron by a step that is what `fit` does, beside its trainer.
+// Training steps of one's own: a GAN with gradient penalty, which pytorch_wgan.py holds beside PyTorch's; the
+// perceptron by a step that is what `fit` does, and by one that `fit` does not carry out since its metric has another
+// name, each beside its trainer; and the latter with batch normalizations.
 #include <benchmark/benchmark.h>
 
 #include <stagecraft/steps.hpp>
@@ -44,19 +45,22 @@ struct wgan_step : sc::training_step<wgan_step, input{features}> {
 };
 
 using mlp = sc::sequential<input{784}, dense{256, sc::relu}, dense{128, sc::relu}, dense{10}>;
-struct mlp_step : sc::training_step<mlp_step, input{784}, input{1}> {
-  sc::trained<mlp, "mlp"> model;
+using normalized_mlp = sc::sequential<input{784}, dense{256}, batch_normalization{}, activation{sc::relu}, dense{128},
+                                      batch_normalization{}, activation{sc::relu}, dense{10}>;
+template <class Model, bool IsFit>
+struct mlp_step : sc::training_step<mlp_step<Model, IsFit>, input{784}, input{1}> {
+  sc::trained<Model, "mlp"> model;
   static constexpr auto optimizer = sc::optimizers::adam{};
   static constexpr auto loss_of_labels = sc::losses::sparse_categorical_crossentropy{.from_logits = true};
 
   constexpr void train(auto& step, auto x, auto y) const {
     auto const loss = step.loss(loss_of_labels, y, model(x));
     step.minimize(optimizer, loss, weights_of(model));
-    step.metric("loss", loss);
+    step.metric(IsFit ? "loss" : "crossentropy", loss);
   }
 };
 inline constexpr auto training =
-    sc::training{.optimizer = sc::optimizers::adam{}, .loss = mlp_step::loss_of_labels, .batch_size = batch};
+    sc::training{.optimizer = sc::optimizers::adam{}, .loss = mlp_step<mlp, true>::loss_of_labels, .batch_size = batch};
 
 /// Numbers from 0 to 1 that look random.
 xt::xtensor<float, 2> numbers(std::size_t rows, std::size_t columns) {
@@ -94,9 +98,13 @@ int main(int argc, char** argv) {
     auto const x = numbers(batch, 784);
     xt::xtensor<float, 2> y = numbers(batch, 1);
     for (float& each : y) each = static_cast<float>(static_cast<int>(each * 10));
-    add_step<sc::step_trainer<mlp_step, sc::step_options{.batch_size = batch}>>("steps/as_fit/threads:1/stagecraft", x,
-                                                                                y);
+    constexpr auto options = sc::step_options{.batch_size = batch};
+    add_step<sc::step_trainer<mlp_step<mlp, true>, options>>("steps/as_fit/threads:1/stagecraft", x, y);
     add_step<sc::trainer<mlp, training>>("steps/as_fit/threads:1/trainer", x, y);
+    add_step<sc::step_trainer<mlp_step<mlp, false>, options>>("steps/own/threads:1/stagecraft", x, y);
+    add_step<sc::trainer<mlp, training>>("steps/own/threads:1/trainer", x, y);
+    add_step<sc::step_trainer<mlp_step<normalized_mlp, false>, options>>("steps/normalized/threads:1/stagecraft", x, y);
+    add_step<sc::trainer<normalized_mlp, training>>("steps/normalized/threads:1/trainer", x, y);
   }
   benchmark::RunSpecifiedBenchmarks();
   benchmark::Shutdown();

@@ -100,17 +100,18 @@ int main() {
     gigabits.push_back(8e-9 * bytes / (seconds_of_exchange(group.rank(), bytes, 16) - latencies.back()));
     if (!group.leads()) continue;
     ratios.push_back(of_one.back() / of_two.back());
-    auto const sum =
+    auto const price =
         sc::mpi::price_of_sum({.gigabits = gigabits.back(), .latency_us = 1e6 * latencies.back()},
                               {.ranks = 2, .floats = priced.gradient_bytes() / 4}, sc::gradient_sums::direct);
     predicted.push_back(sc::mpi::price_of_step(of_one.back() / 2, 0, price, false).seconds());
   }
   if (group.leads())
     std::printf(
-        "one rank %.2f ms, two ranks %.2f ms a step: ratio %.2f (%.2f to %.2f); waiting %.2f ms, MPI_Allreduce of the "
-        "gradients %.2f ms\n",
+        "one rank %.2f ms, two ranks %.2f ms a step: ratio %.2f (%.2f to %.2f); waiting %.2f ms, a share of %.2f; "
+        "MPI_Allreduce of the gradients %.2f ms\n",
         1e3 * median(of_one), 1e3 * median(of_two), median(ratios), *std::min_element(ratios.begin(), ratios.end()),
-        *std::max_element(ratios.begin(), ratios.end()), 1e3 * median(waited), 1e3 * median(reduced));
+        *std::max_element(ratios.begin(), ratios.end()), 1e3 * median(waited), median(waited) / median(of_two),
+        1e3 * median(reduced));
   if (group.leads())
     std::printf("latency %.1f us, %.1f gigabits a second each way: predicted %.2f ms, %.2f of the measured\n",
                 1e6 * median(latencies), median(gigabits), 1e3 * median(predicted), median(predicted) / median(of_two));

@@ -35,7 +35,7 @@ struct residual_mlp : sc::functional<residual_mlp> {
 };
 static_assert(sc::pipeline_stages<residual_mlp> == 2);
 
-// The same model without stages, for a training without micro-batches.
+// This is the model without stages, for a training without micro-batches.
 using plain = sc::unpipelined<residual_mlp>;
 
 inline constexpr auto training =

@@ -52,7 +52,7 @@ struct mish : sc::own_activation<mish> {
   constexpr auto call(auto x) const { return x * tanh(softplus(x)); }
 };
 
-/// How far the probability of the right class is from 1.
+/// The distance of the right class's probability from 1.
 struct doubt : sc::own_metric<doubt> {
   static constexpr std::string_view name = "doubt";
   constexpr auto call(auto& ops, auto target, auto output) const {

@@ -13,7 +13,7 @@
 namespace sc = stagecraft;
 using namespace sc::layers;
 
-/// Which digit it is, and how much ink it takes.
+/// The model finds which digit it is, and how much ink it takes.
 struct digit_and_ink : sc::functional<digit_and_ink> {
   static constexpr std::string_view name = "digit_and_ink";
 

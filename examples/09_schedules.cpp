@@ -39,7 +39,7 @@ static_assert(sc::pipeline_activations_alive<four_stages, interleaved, 0> == 4);
 static_assert(sc::pipeline_bubble<four_stages, sequential> == 3.0 / 4);
 static_assert(sc::pipeline_activations_alive<four_stages, sequential, 0> == 1);
 
-// With 64 micro-batches per update, little of the ends is left.
+// If an update has 64 micro-batches, little of the ends is left.
 inline constexpr auto patient = sc::training{.pipeline = {.gradient_accumulation_steps_per_replica = 64}};
 static_assert(sc::pipeline_bubble<four_stages, patient> < 0.1);
 

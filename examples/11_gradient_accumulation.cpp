@@ -12,7 +12,7 @@
 namespace sc = stagecraft;
 using namespace sc::layers;
 
-// With relu, a rounding could decide which side of its corner a number is on; tanh has no corner.
+// If it were relu, a rounding could decide which side of its corner a number is on; tanh has no corner.
 using mlp = sc::sequential<input{28, 28}, flatten{}, dense{256, sc::tanh}, dense{128, sc::tanh}, dense{10}>;
 
 // Ten batches per weight update. An execution is a whole number of updates: of the 768 batches, 760 are used.
@@ -41,8 +41,8 @@ int main(int argc, char** argv) {
   auto const given = read_arguments(argc, argv, "Accumulates the gradients of ten batches, and takes ten at once.", 2);
   auto const [train, test] = load_data(given);
 
-  // With `steps_per_epoch` instead, the next epoch would go on where this one ended, and with another batch size
-  // elsewhere.
+  // If `steps_per_epoch` were given instead, the next epoch would go on where this one ended, which is another place if
+  // batches are larger.
   auto const x = xt::view(train.x, xt::range(0, steps_of_epoch * training.batch_size));
   auto const y = xt::view(train.y, xt::range(0, steps_of_epoch * training.batch_size));
 

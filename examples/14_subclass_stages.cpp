@@ -36,7 +36,7 @@ struct my_model : sc::model<my_model> {
   }
 };
 
-/// The same, written before anybody thought of stages.
+/// This model was written before anybody thought of stages.
 struct existing_model : sc::model<existing_model> {
   dense dense_layer_1{8, sc::relu}, dense_layer_2{8, sc::relu};
   concatenate concat_layer;

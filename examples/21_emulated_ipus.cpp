@@ -33,7 +33,7 @@ static_assert(profile.bubble() < 0.4);
 static_assert(profile.exchange_share() < 0.6);
 static_assert(profile.memory(0).weights < 4096 && profile.free_bytes(0) > 500'000);
 
-// With some tiles that talk to the host while the others compute, most of the host's transfers take no time.
+// If some tiles talk to the host while the others compute, most of the host's transfers take no time.
 using overlapping = sc::ipu_devices<sc::ipu_config{.auto_select_ipus = 2,
                                                    .io_tiles = {.num_io_tiles = 32, .place_ops_on_io_tiles = true}}>;
 inline constexpr auto overlapped = sc::profile<two_stages, training, overlapping>;

@@ -57,7 +57,7 @@ struct scenes {
   xt::xtensor<std::uint8_t, 3> masks;  ///< the class of each pixel
 };
 
-/// Whether a point is part of the shape of this class whose centre is (0, 0); about a radius of 1.
+/// True if a point is part of the shape of this class whose centre is (0, 0); about a radius of 1.
 bool is_inside(int shape, float x, float y) {
   if (shape == 1) return x * x + y * y < 1;
   if (shape == 2) return std::max(std::abs(x), std::abs(y)) < 0.85F;

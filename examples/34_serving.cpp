@@ -29,7 +29,7 @@ struct product_and_sum : sc::functional<product_and_sum> {
 };
 using staged = sc::pipelined<product_and_sum, sc::stages<0, 1>>;
 
-/// How many batches follow each other in an execution.
+/// The number of batches in an execution.
 inline constexpr auto inference = sc::inference{.batch_size = 1, .steps_per_execution = 16};
 
 void print_all(sc::serving::embedded_runtime& run) {

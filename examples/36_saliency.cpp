@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Which pixels a prediction depends on: a saliency map, the gradient of the largest score with respect to the image. A
-// classifier of drawn bars is trained; a predictor with its weights gives the slopes, and bars are found in them.
+// classifier of drawn bars is trained; a predictor with its weights gives the slopes, and bars are found in them. With
+// libpng, a picture and its map become saliency.png, beside each other.
 #include <stagecraft/stagecraft.hpp>
 #include <cstddef>
 #include <cstdio>
 #include <random>
 
 #include "command_line/command_line.hpp"
+#ifdef STAGECRAFT_EXAMPLES_WITH_PNG
+#include "images/png_file.hpp"
+#endif
 
 namespace sc = stagecraft;
 using namespace sc::layers;
@@ -87,6 +91,16 @@ int main(int argc, char** argv) {
       std::putchar(" .:-=+*#%@"[static_cast<int>(slopes(1, row, column, 0) / largest * 9.0F)]);
     std::putchar('\n');
   }
+#ifdef STAGECRAFT_EXAMPLES_WITH_PNG
+  xt::xtensor<float, 2> both = xt::ones<float>({pixels, 2 * pixels + 1});  // what the classifier sees, and its slopes
+  for (std::size_t row = 0; row < pixels; ++row)
+    for (std::size_t column = 0; column < pixels; ++column) {
+      both(row, column) = images(1, row, column, 0);
+      both(row, pixels + 1 + column) = slopes(1, row, column, 0) / largest;
+    }
+  write_png("saliency.png", both, 16);
+  std::puts("saliency.png has the picture and its map");
+#endif
   std::printf("accuracy %.3f; bars and their neighbours, %.0f %% of the pixels, have %.0f %% of the slopes\n",
               static_cast<double>(accuracy), area * 100, near / all * 100);
   return accuracy > 0.95F && near / all > 1.2 * area ? 0 : 1;

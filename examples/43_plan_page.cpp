@@ -39,8 +39,7 @@ int main(int argc, char** argv) {
   auto const plans = sc::plan_data_of<cnn, training, sc::ipu_devices<>, choices>();
   auto const& best = plans.entries[static_cast<std::size_t>(plans.best())];
   std::printf("of %d combinations, the fastest that fits has %d IPUs and %d micro-batches: %.0f samples/s\n",
-              plans.choices.combinations(), best.choice.ipus, best.choice.micro_batches,
-              best.profile.totals.samples_per_second);
+              plans.choices.combinations(), best.choice.ipus, best.choice.micro_batches, best.samples_per_second());
   sc::write_plan_html(plans, std::string(argc > 1 ? argv[1] : ".") + "/plan.html",
                       {.title = "A small CNN on one to four IPUs"});
 }

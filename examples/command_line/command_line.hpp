@@ -11,7 +11,7 @@ struct arguments {
   std::string data;   ///< a folder with MNIST's files, or a file; empty: what the library, or the example, draws
   std::string model;  ///< a file with a model; empty: the example trains one
   int epochs = 1;
-  std::size_t digits = 1;  ///< of the built-in ones, to train with
+  std::size_t digits = 1;  ///< number of built-in ones to train with
 };
 
 /// What --data is for examples that train on digits.

@@ -520,8 +520,8 @@ consteval bool fail() {
 #pragma GCC diagnostic pop
 #endif
 
-/// What a check says of a model. This class is known by the text alone: GCC prints the arguments of all templates on
-/// the way to an error, and a model's are long.
+/// The result of a check of a model. This class is known by the text alone: GCC prints the arguments of all templates
+/// on the way to an error, and a model's are long.
 template <piece... Text>
 struct verdict {
 #if (defined(__cpp_static_assert) && __cpp_static_assert >= 202306L) || \
@@ -611,9 +611,9 @@ struct refused : Result {
   static_assert(Verdict{});
 };
 
-/// What a member function returns: `Result`, or a class that reports a diagnostic with a text. That class is completed
-/// where the function is called, so that the error is at the user's line, and no argument of the function's class is
-/// printed:
+/// The type that a member function returns: `Result`, or a class that reports a diagnostic with a text. That class is
+/// completed where the function is called, so that the error is at the user's line, and no argument of the function's
+/// class is printed:
 ///
 ///     template <fixed_name Name>
 ///     result_or_verdict<problem_of<M, Name>> reset();
@@ -1724,7 +1724,7 @@ inline constexpr ipu_target ipu21{.name = "ipu21", .tile_clock_frequency = 1'490
 
 namespace stagecraft::machines {
 
-/// Whether a number is what was published, up to 1 percent: published figures are rounded, and so are clocks.
+/// True if a number is what was published, up to 1 percent: published figures are rounded, and so are clocks.
 constexpr bool is_about(std::int64_t number, std::int64_t published) {
   auto const difference = number < published ? published - number : number - published;
   return difference <= published / 100;
@@ -1781,7 +1781,7 @@ struct ipu_model_options {
   ipu_version version = ipu_targets::ipu2;
   /// 0: all tiles of the version. Fewer make a smaller machine (E3003).
   int tiles_per_ipu = 0;
-  /// Whether vertices run tile by tile, each tile with a memory of its own, and every access of one is checked: slow,
+  /// True if vertices run tile by tile, each tile with a memory of its own, and every access of one is checked: slow,
   /// for small machines and models. Otherwise the work of all tiles is done by kernels for the host.
   bool checked = false;
 
@@ -1813,7 +1813,7 @@ struct floating_point_behaviour_options {
   bool div0 = false;   ///< a division by zero
   bool oflo = false;   ///< a result that is too large for its type
   bool nanoo = false;  ///< float16 results that are too large become NaN; otherwise the largest number
-  /// Whether results in float16 are rounded at random (stochastic rounding).
+  /// True if results in float16 are rounded at random (stochastic rounding).
   stochastic_rounding_behaviour esr = stochastic_rounding_behaviour::off;
 
   friend constexpr bool operator==(floating_point_behaviour_options const&,
@@ -1848,7 +1848,7 @@ struct optimization_options {
 /// Not here: select_ipus, selection_order, device_connection and the like, which choose hardware; compile_ipu_code, the
 /// options of libraries that are not emulated, and the scheduler's.
 struct ipu_config {
-  /// How many IPUs there are: 1, or an even number, since IPUs come in pairs (E3001, E3002). One program uses all of
+  /// The number of IPUs: 1, or an even number, since IPUs come in pairs (E3001, E3002). One program uses all of
   /// them. A list of numbers, for several programs, is not taken.
   int auto_select_ipus = 1;
   /// Backward passes may repeat forward steps instead of finding what they kept: a training description that leaves
@@ -3757,7 +3757,7 @@ struct extents;
 class tracer;
 }  // namespace operations
 
-/// How a weight gets its first values. Programs write it through the factories of this folder:
+/// The rule by which a weight gets its first values. Programs write it through the factories of this folder:
 /// `initializers::he_normal{.seed = 1}`. `{}` names none: a weight then begins as `parameter::initializer` says.
 struct initializer {
   using own_call = operations::tensor(operations::tracer&, operations::extents const&);
@@ -3819,7 +3819,7 @@ struct initializer {
     if (kind == initializer_kind::variance_scaling) return a;
     return kind == initializer_kind::he_normal || kind == initializer_kind::he_uniform ? 2.0F : 1.0F;
   }
-  /// Which fan that is.
+  /// The fan that the variance is divided by.
   [[nodiscard]] constexpr fan_mode fan() const {
     bool const is_glorot = kind == initializer_kind::glorot_normal || kind == initializer_kind::glorot_uniform;
     return is_glorot ? fan_mode::fan_avg : mode;
@@ -5913,12 +5913,11 @@ constexpr std::size_t count_ordered(tracing::array_view<call_info const> calls) 
 
 namespace stagecraft::tracing {
 
-/// The first parameter of a layer's last constructor, `layer(wrong_options, ...)`, which takes anything. With
-/// `layer(...)` alone editors would offer that one first: they begin with the constructors of the fewest parameters.
+/// The parameters of a layer's last constructor, which takes anything but options in braces that no layer has: these
+/// are `layer`'s own. It has four, since `...` would take such options with Clang, which then says more of them.
 struct wrong_options {
-  constexpr wrong_options() = default;
-  template <class T>
-  constexpr wrong_options(T const&) {}  // NOLINT(google-explicit-constructor): a match, but a worse one than any other
+  template <class... T>
+  constexpr wrong_options(T const&...) {}  // NOLINT(google-explicit-constructor): matches, but worse than any other
 };
 
 /// E1025. A layer's last constructor reports this; `L::usage` is how to write it.
@@ -5969,7 +5968,9 @@ struct input : tracing::layer_base {
 
   /// No argument, or any other: E1025.
   template <class L = input>
-  constexpr explicit input(detail::wrong_options = {}, ...) : input(1) {
+  constexpr explicit input(detail::wrong_options = {}, detail::wrong_options = {}, detail::wrong_options = {},
+                           detail::wrong_options = {})
+      : input(1) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
@@ -6304,9 +6305,31 @@ struct make_graph {
   }
 };
 
+#ifdef __clang__
+/// Makes what stands in for a model whose trace is no constant. Clang says that once, of `draft_of`; then it would say
+/// it again of each constant that is made from it.
+template <class M>
+struct make_unreadable {
+  constexpr auto operator()() const {
+    diagnostic problem;
+    problem.already_reported();
+    return stand_in(problem);
+  }
+};
+
+/// The records of a model, or of what stands in for it, and its problem.
+template <class M>
+inline constexpr auto frozen_graph = [] {
+  if constexpr (requires { typename std::bool_constant<fit_in(draft_of<make_graph<M>>.sizes, {})>; })
+    return freeze<make_graph<M>, draft_of<make_graph<M>>.sizes>();
+  else
+    return freeze<make_unreadable<M>, draft_of<make_unreadable<M>>.sizes>();
+}();
+#else
 /// The records of a model, or of what stands in for it, and its problem.
 template <class M>
 inline constexpr auto frozen_graph = freeze<make_graph<M>, draft_of<make_graph<M>>.sizes>();
+#endif
 
 /// The model that was traced: of a pipelined one, the model without its stages.
 template <class M>
@@ -6317,7 +6340,7 @@ template <class M>
   requires requires { typename M::unstaged; }
 struct traced_model<M> : traced_model<typename M::unstaged> {};
 
-/// Whether a model has had its compile error. What is asked of it then has stand-ins for answers.
+/// True if a model has had its compile error. What is asked of it then has stand-ins for answers.
 template <class M>
 inline constexpr bool is_invalid = frozen_graph<typename traced_model<M>::type>.problem.failed();
 
@@ -6930,7 +6953,7 @@ struct scatter_add {};
 
 namespace stagecraft::operations {
 
-/// Which operands of a product are transposed, as in tf.linalg.matmul.
+/// The operands of a product that are transposed, as in tf.linalg.matmul.
 struct matmul_options {
   bool transpose_a = false;  ///< true: the last two axes of a are exchanged first
   bool transpose_b = false;  ///< true: the last two axes of b are exchanged first
@@ -6972,7 +6995,7 @@ struct product {
 
 namespace stagecraft::operations {
 
-/// How `reduce` turns many numbers into one.
+/// The rule by which `reduce` turns many numbers into one.
 enum class reduction : unsigned char { sum, max };
 
 /// Reduces some axes, which stay with length 1.
@@ -7059,13 +7082,15 @@ namespace stagecraft::operations {
 
 /// A function of one or two int32, or a conversion. Sums, differences, products and shifts wrap.
 enum class whole_function : unsigned char {
-  constant,    ///< the operation's own number, at each place
-  from_float,  ///< the fraction is cut off; numbers beyond int32 are its nearest number, and NaN is 0
+  constant,       ///< the operation's own number, at each place
+  from_float,     ///< the fraction is cut off; numbers beyond int32 are its nearest number, and NaN is 0
+  bits_of_float,  ///< the 32 bits that a float32 has in memory
   // functions of one int32
-  to_float,  ///< the nearest float32
-  to_bool,   ///< 1 as a float unless it is 0
-  to_uint8,  ///< modulo 256, as a float
-  to_int8,   ///< modulo 256, in [-128, 128), as a float
+  float_of_bits,  ///< the float32 that has these bits
+  to_float,       ///< the nearest float32
+  to_bool,        ///< 1 as a float unless it is 0
+  to_uint8,       ///< modulo 256, as a float
+  to_int8,        ///< modulo 256, in [-128, 128), as a float
   negative,
   absolute,
   sign,
@@ -7099,7 +7124,8 @@ enum class whole_function : unsigned char {
 [[nodiscard]] constexpr dtype type_of_result(whole_function f) noexcept {
   using enum whole_function;
   switch (f) {
-    case to_float: return dtype::float32;
+    case to_float:
+    case float_of_bits: return dtype::float32;
     case to_bool:
     case less:
     case less_equal:
@@ -7217,7 +7243,7 @@ struct convolution_filter_gradient {
   int groups = 1;
 };
 
-/// How a window is reduced to one number. Padding does not count in either kind, as in Keras.
+/// The rule that reduces a window to one number. Padding does not count in either kind, as in Keras.
 enum class pooling_kind : unsigned char { max, average };
 
 /// A pooling of (batch, places..., channels); each channel is pooled by itself.
@@ -7912,7 +7938,7 @@ enum class pad_mode : unsigned char {
   wrap,       ///< the elements from the other end on
 };
 
-/// How the places of a resized axis map to places of the old one.
+/// The map from places of a resized axis to places of the old one.
 enum class resize_places : unsigned char {
   half_pixel,     ///< place i is (i + 0.5) old / new - 0.5, as in Keras
   align_corners,  ///< place i is i (old - 1) / (new - 1)
@@ -8031,7 +8057,8 @@ class composed_words {
 
 namespace stagecraft::operations::detail {
 
-/// What is wrong with a tensor. There is one type for all texts, which saves compilers a template for each of them.
+/// The reason that a tensor is refused. There is one type for all texts, which saves compilers a template for each of
+/// them.
 struct refusal {
   tensor x;
   std::string_view what;  ///< # stands for the next number, @ for the next shape
@@ -8504,7 +8531,7 @@ constexpr tracer& composed_words::ops() { return static_cast<tracer&>(*this); }
 
 namespace stagecraft::operations {
 
-/// What a composite's gradient rule works on: the operands, the result and the result's gradient; it collects the
+/// The data of a composite's gradient rule: the operands, the result and the result's gradient; it collects the
 /// gradients of the operands.
 class composite_gradient {
  public:
@@ -8769,7 +8796,7 @@ struct loop_parts {
 /// each sample by itself. The loop stacks the operands.
 class loop_sums {
  public:
-  /// How the operands are stacked: (samples, trips, ...), the first trip last.
+  /// The order in which the operands are stacked: (samples, trips, ...), the first trip last.
   static constexpr operations::stack where{1, true};
 
   constexpr loop_sums(tracer& ops, tensor loop) : ops_(&ops), loop_(loop) {}
@@ -9927,7 +9954,7 @@ template <class L>
 concept CallOnMany = !requires(L const& layer, operations::tracer& ops, operations::tensor x) { layer.call(ops, x); } &&
                      CallOn<L, tensor_list>;
 
-/// Whether a layer is written as a `call` on one, two or three tensors, or on a `tensor_list`.
+/// True if a layer is written as a `call` on one, two or three tensors, or on a `tensor_list`.
 template <class L>
 concept HasCall = CallOn<L, operations::tensor> || CallOn<L, operations::tensor, operations::tensor> ||
                   CallOn<L, operations::tensor, operations::tensor, operations::tensor> || CallOnMany<L>;
@@ -10290,7 +10317,7 @@ struct loop_names {
 template <class L>
 struct with_loop_names : L, loop_names {};
 
-/// Which loops a layer without a `call` brings, by their names alone: those of a layer are templates.
+/// The loops that a layer without a `call` brings, found by their names alone: those of a layer are templates.
 template <class L>
 constexpr own_loops find_own_loops() {
   if constexpr (kernel_of<L> != layer_kernel::none || requires { L::is_view; } || std::is_final_v<L>)
@@ -10444,7 +10471,7 @@ struct layer_call {
 
   /// A call of a layer that looks at masks has no more inputs than these, its masks' sources among them.
   static constexpr std::size_t most_inputs = 28;
-  /// How many of its inputs' masks a layer looks at.
+  /// The number of its inputs' masks that a layer looks at.
   static constexpr std::size_t count_masked(std::size_t given) {
     std::size_t most = 1;
     if constexpr (requires { L::masked_inputs; }) most = L::masked_inputs;
@@ -10615,10 +10642,15 @@ struct layer : tracing::layer_base {
     requires layers::detail::is_preferred<L>
   constexpr layer() {}
 #ifdef __clang__
-  /// Options in braces that the layer does not have, without an argument before them: Clang matches them with `...`
-  /// only.
+#pragma clang diagnostic push
+#pragma clang diagnostic ignored "-Wc++26-extensions"
+  /// Options in braces that the layer does not have: Clang matches them with `...` only. Deleted, since Clang then
+  /// converts no argument, which would be a second error.
   template <class L = Derived>
-  constexpr explicit layer(...) noexcept(detail::report<detail::wrong_options_problem<L>>()) {}
+  explicit layer(...) = delete(
+      "a layer cannot be made from what its braces hold, such as an option that it does not have, or "
+      "one of another type [E1025]");
+#pragma clang diagnostic pop
 #else
   /// Options in braces that the layer does not have, after up to three other arguments; layers of the library inherit
   /// this with `using layer::layer`. GCC names the option at its line, then prints E1025. Clang takes such options for
@@ -10785,7 +10817,7 @@ constexpr std::array<L, sizeof...(Index)> collect_layers(std::index_sequence<Ind
 template <class M, class L>
 inline constexpr auto layers_of_type = collect_layers<M, L>(std::make_index_sequence<count_layers<M, L>()>{});
 
-/// Which layer makes a call: its type, and which one of that type. Of a model that has had its compile error too, as
+/// The layer that makes a call: its type, and which one of that type. Of a model that has had its compile error too, as
 /// far as its calls are known.
 struct layer_place {
   type_tag const* type = no_type;
@@ -10914,7 +10946,7 @@ constexpr detail::answer<M, int, detail::any_number> find_call(std::string_view 
   return {detail::is_invalid<M> ? 0 : -1};
 }
 
-/// Whether a model keeps states from batch to batch: Keras's `model.stateful`.
+/// True if a model keeps states from batch to batch: Keras's `model.stateful`.
 template <Model M>
 inline constexpr bool is_stateful = graph_of<M>.is_stateful();
 
@@ -12172,13 +12204,13 @@ inline constexpr dtype_policy bfloat16{.compute_dtype = dtype::bfloat16, .variab
 
 namespace stagecraft {
 
-/// How the gradients of all replicas become one, once per weight update and after their accumulation: their sum, as in
-/// Keras on IPU, with which the effective learning rate grows with the number of replicas; or their mean, as with
+/// The reduction of the gradients of all replicas, once per weight update and after their accumulation: their sum, as
+/// in Keras on IPU, with which the effective learning rate grows with the number of replicas; or their mean, as with
 /// Graphcore's CrossReplicaOptimizer. Replicas are added in their order, so that results have the same bits in each
 /// run.
 enum class cross_replica_reduction : unsigned char { sum, mean };
 
-/// Which of the replicas' losses and metrics are reported: the last replica's, those of all, their sum or their mean.
+/// The replicas whose losses and metrics are reported: the last replica's, those of all, their sum or their mean.
 /// Definition: keras.ipu.ReplicatedMetricReductionMethod.
 enum class replicated_metric_reduction_method : unsigned char { none, list, sum, mean };
 
@@ -12607,7 +12639,7 @@ struct pipelining_options {
   /// A pipelined model that is trained needs it set (E2022), except, as in Graphcore's guide, in the sequential
   /// schedule (Keras on IPU itself wants it in all).
   int gradient_accumulation_steps_per_replica = 0;
-  /// Whether the gradients of the micro-batches are added or averaged.
+  /// The reduction of the micro-batches' gradients: a sum or a mean.
   stagecraft::gradient_accumulation_reduction_method reduction_method =
       stagecraft::gradient_accumulation_reduction_method::sum;
   /// The devices work on the micro-batches in this order; results do not depend on it.
@@ -12628,12 +12660,12 @@ struct pipelining_options {
   dtype accumulate_outfeed_dtype = dtype::float32;
   /// Only the loss is sent to the host while training: no metrics are computed.
   bool outfeed_loss = false;
-  /// Which metrics are left out while training: an entry for each (E2035). Not with outfeed_loss (E2034).
+  /// The metrics that are left out while training: an entry for each (E2035). Not with outfeed_loss (E2034).
   stagecraft::outfeed_mask outfeed_mask = {};
 
   /// The tensors that a stage keeps from its forward to its backward pass.
   offload offload_activations = offload::automatic;
-  /// Where the sums of gradients lie between the micro-batches.
+  /// The memory in which the sums of gradients lie between the micro-batches.
   offload offload_gradient_accumulation_buffers = offload::automatic;
   /// The place of the optimizer's state, which only the weight update needs. Automatic: as
   /// replicated_optimizer_state_sharding says.
@@ -12726,10 +12758,10 @@ struct outfeed_queue_options {
 
 namespace stagecraft {
 
-/// Whether a program trains or only predicts.
+/// The mode of a job: a program trains, or only predicts.
 enum class execution_mode : unsigned char { training, inference };
 
-/// How exactly a predictor computes tanh, sigmoid and exp, and the activations made of them.
+/// The accuracy with which a predictor computes tanh, sigmoid and exp, and the activations made of them.
 enum class activation_functions : unsigned char {
   accurate,  ///< within some 2.6 units in the last place (ulp), the functions of trainers
   fast       ///< tanh within 42 ulp, exp within 110 ulp, sigmoid within 1.3e-6, in less time
@@ -12745,7 +12777,8 @@ struct inference_pipelining_options {
   /// The devices work on the micro-batches in this order; results do not depend on it. `steps_per_execution` is a
   /// multiple of the micro-batches that it works on at once (E2025).
   stagecraft::schedule schedule = stagecraft::schedule::grouped;
-  /// Whether weights stand in remote memory until a stage uses them. Automatic: as replicated_weight_sharding says.
+  /// The place of weights until a stage uses them, remote memory or the device. Automatic: as
+  /// replicated_weight_sharding says.
   offload offload_weights = offload::automatic;
   /// Each replica holds a part of the weights in remote memory: not with offload_weights on_device (E2039).
   bool replicated_weight_sharding = false;
@@ -12762,7 +12795,7 @@ struct inference_pipelining_options {
   }
 };
 
-/// How a predictor runs a model: its plan has neither losses nor gradients nor an optimizer.
+/// The options of a predictor, whose plan has neither losses nor gradients nor an optimizer.
 ///
 ///     inline constexpr auto single = sc::inference{.batch_size = 1};
 ///     sc::predictor<mlp, single> model;
@@ -12800,9 +12833,9 @@ struct inference {
   /// Micro-batches come from the host, and results go there, in slots of their own, while others are worked on: as in
   /// `training`.
   bool overlaps_io = false;
-  /// How exactly the host computes tanh, sigmoid, swish and exp in dense layers, convolutions and activation layers,
-  /// and in layers whose operations are inlined (docs/realtime.md). NaN stays NaN with `fast`, too, and infinities have
-  /// the exact limits. Other layers, and IPUs, compute accurately.
+  /// The accuracy with which the host computes tanh, sigmoid, swish and exp in dense layers, convolutions and
+  /// activation layers, and in layers whose operations are inlined (docs/realtime.md). NaN stays NaN with `fast`, too,
+  /// and infinities have the exact limits. Other layers, and IPUs, compute accurately.
   activation_functions activations = accurate;
 };
 
@@ -13286,7 +13319,7 @@ using elementwise_call_of =
 
 namespace stagecraft::operations {
 
-/// How a segment of a step is carried out.
+/// The way that a segment of a step is carried out.
 enum class segment_kind : unsigned char {
   whole,      ///< one operation after the other, on whole tensors
   product,    ///< one large product, whose columns may be divided
@@ -14533,9 +14566,9 @@ struct added_loss {
 
 namespace stagecraft::losses {
 
-/// How one number is made of the losses of rows, each times its sample weight. It is as wide as the members before it
-/// in losses: Clang 19 reads a member of a template argument in a wrong place if the argument has holes inside and at
-/// its end.
+/// The rule that makes one number of the losses of rows, each times its sample weight. It is as wide as the members
+/// before it in losses: Clang 19 reads a member of a template argument in a wrong place if the argument has holes
+/// inside and at its end.
 enum class reduction : int {
   sum_over_batch_size,  ///< their sum divided by their number: Keras's default, AUTO
   sum,                  ///< their sum
@@ -14554,7 +14587,7 @@ constexpr reduction reduction_of([[maybe_unused]] Loss const& loss) {
   else
     return reduction::sum_over_batch_size;
 }
-/// Whether the gradient is that of the sum over the rows.
+/// True if the gradient is that of the sum over the rows.
 template <class Loss>
 constexpr bool is_summed(Loss const& loss) {
   return reduction_of(loss) != reduction::sum_over_batch_size;
@@ -14587,7 +14620,7 @@ constexpr int axis_of_sample(int axis, shape const& sample) {
   int const found = axis < 0 ? axis + sample.rank() : axis - 1;
   return axis != 0 && found >= 0 && found < sample.rank() ? found : -1;
 }
-/// Whether a sample is one row of a loss, since it runs along an axis that is not the last one.
+/// True if a sample is one row of a loss, since it runs along an axis that is not the last one.
 constexpr bool has_sample_as_row(int axis, shape const& sample) {
   int const found = axis_of_sample(axis, sample);
   return found >= 0 && found < sample.rank() - 1 && sample.size() <= most_values_along_axis;
@@ -14634,7 +14667,7 @@ struct along_axis {
 template <class Loss>
 concept HasLossOfSample = requires(Loss const& loss, shape const& sample) { loss.of_sample(sample); };
 
-/// Whether each row of a loss is a sample.
+/// True if each row of a loss is a sample.
 template <class Loss>
 constexpr bool takes_samples(Loss const& loss, shape const& sample) {
   return HasLossOfSample<Loss> || has_sample_as_row(axis_of(loss), sample);
@@ -14669,7 +14702,7 @@ struct ctc_of_sample;
 /// classes, E4132 a label after a 0, E4133 more labels than steps.
 struct ctc {
   int max_label_length = 0;          ///< most labels of a sample: the width of targets; 0: the number of steps
-  losses::reduction reduction = {};  ///< how the losses of samples become one: their sum, divided by the batch size
+  losses::reduction reduction = {};  ///< the reduction of the losses of samples: their sum, divided by the batch size
 
   using listed_options = ctc;
   static constexpr std::string_view name = "ctc";
@@ -14729,7 +14762,7 @@ namespace stagecraft::losses {
 /// mean over the last axis of max(1 - target prediction, 0); both (rows, columns). Targets are -1 and 1; 0 counts as -1
 /// (in Keras only if all targets of a batch are 0 or 1).
 struct hinge {
-  losses::reduction reduction = {};  ///< how the losses of rows become one: their sum, divided by the batch size
+  losses::reduction reduction = {};  ///< the reduction of the losses of rows: their sum, divided by the batch size
 
   using listed_options = hinge;
   static constexpr std::string_view name = "hinge";
@@ -14744,7 +14777,7 @@ struct hinge {
 /// mean over the last axis of max(1 - target prediction, 0)^2; both (rows, columns). Targets are -1 and 1; 0 counts as
 /// -1 (in Keras only if all targets of a batch are 0 or 1).
 struct squared_hinge {
-  losses::reduction reduction = {};  ///< how the losses of rows become one: their sum, divided by the batch size
+  losses::reduction reduction = {};  ///< the reduction of the losses of rows: their sum, divided by the batch size
 
   using listed_options = squared_hinge;
   static constexpr std::string_view name = "squared_hinge";
@@ -14758,7 +14791,7 @@ struct squared_hinge {
 /// The margin between the class and the best of the others. Keras: tf.keras.losses.CategoricalHinge.
 /// max(0, 1 + max((1 - target) prediction) - sum(target prediction)) over the last axis; both (rows, columns).
 struct categorical_hinge {
-  losses::reduction reduction = {};  ///< how the losses of rows become one: their sum, divided by the batch size
+  losses::reduction reduction = {};  ///< the reduction of the losses of rows: their sum, divided by the batch size
 
   using listed_options = categorical_hinge;
   static constexpr std::string_view name = "categorical_hinge";
@@ -14797,7 +14830,7 @@ struct binary_crossentropy {
   bool from_logits = false;          ///< true: the model's output is unnormalised, the loss applies sigmoid itself
   float label_smoothing = 0;         ///< s: targets become y (1 - s) + s / 2
   int axis = -1;                     ///< the axis of the mean; 1 is the first one of a sample. E1103
-  losses::reduction reduction = {};  ///< how the losses of rows become one: their sum, divided by the batch size
+  losses::reduction reduction = {};  ///< the reduction of the losses of rows: their sum, divided by the batch size
 
   using listed_options = binary_crossentropy;
   static constexpr std::string_view name = "binary_crossentropy";
@@ -14827,7 +14860,7 @@ struct categorical_crossentropy {
   bool from_logits = false;          ///< true: the model's output is unnormalised, the loss applies softmax itself
   float label_smoothing = 0;         ///< s: targets become y (1 - s) + s / classes
   int axis = -1;                     ///< the axis of the classes; 1 is the first one of a sample. E1103
-  losses::reduction reduction = {};  ///< how the losses of rows become one: their sum, divided by the batch size
+  losses::reduction reduction = {};  ///< the reduction of the losses of rows: their sum, divided by the batch size
 
   using listed_options = categorical_crossentropy;
   static constexpr std::string_view name = "categorical_crossentropy";
@@ -14864,7 +14897,7 @@ struct categorical_crossentropy {
 struct sparse_categorical_crossentropy {
   bool from_logits = false;          ///< true: the model's output is unnormalised, the loss applies softmax itself
   int axis = -1;                     ///< the axis of the classes; 1 is the first one of a sample. E1103
-  losses::reduction reduction = {};  ///< how the losses of rows become one: their sum, divided by the batch size
+  losses::reduction reduction = {};  ///< the reduction of the losses of rows: their sum, divided by the batch size
 
   using listed_options = sparse_categorical_crossentropy;
   static constexpr std::string_view name = "sparse_categorical_crossentropy";
@@ -14883,10 +14916,10 @@ struct sparse_categorical_crossentropy {
   }
 };
 
-/// How far a distribution is from another one. Keras: tf.keras.losses.KLDivergence.
+/// The distance of a distribution from another one. Keras: tf.keras.losses.KLDivergence.
 /// sum over the last axis of target log(target / prediction); both (rows, columns), limited to [1e-7, 1].
 struct kl_divergence {
-  losses::reduction reduction = {};  ///< how the losses of rows become one: their sum, divided by the batch size
+  losses::reduction reduction = {};  ///< the reduction of the losses of rows: their sum, divided by the batch size
 
   using listed_options = kl_divergence;
   static constexpr std::string_view name = "kl_divergence";
@@ -14905,7 +14938,7 @@ using kld = kl_divergence;  ///< Keras's short name
 /// tf.keras.losses.Poisson. mean over the last axis of prediction - target log(prediction + 1e-7); both (rows,
 /// columns).
 struct poisson {
-  losses::reduction reduction = {};  ///< how the losses of rows become one: their sum, divided by the batch size
+  losses::reduction reduction = {};  ///< the reduction of the losses of rows: their sum, divided by the batch size
 
   using listed_options = poisson;
   static constexpr std::string_view name = "poisson";
@@ -14927,7 +14960,7 @@ namespace stagecraft::losses {
 /// Mean of squared differences. Keras: tf.keras.losses.MeanSquaredError.
 /// mean over the last axis of (prediction - target)^2; both (rows, columns).
 struct mean_squared_error {
-  losses::reduction reduction = {};  ///< how the losses of rows become one: their sum, divided by the batch size
+  losses::reduction reduction = {};  ///< the reduction of the losses of rows: their sum, divided by the batch size
 
   using listed_options = mean_squared_error;
   static constexpr std::string_view name = "mean_squared_error";
@@ -14941,7 +14974,7 @@ using mse = mean_squared_error;  ///< Keras's short name
 /// Mean of absolute differences. Keras: tf.keras.losses.MeanAbsoluteError.
 /// mean over the last axis of |prediction - target|; both (rows, columns). The gradient at 0 is 0.
 struct mean_absolute_error {
-  losses::reduction reduction = {};  ///< how the losses of rows become one: their sum, divided by the batch size
+  losses::reduction reduction = {};  ///< the reduction of the losses of rows: their sum, divided by the batch size
 
   using listed_options = mean_absolute_error;
   static constexpr std::string_view name = "mean_absolute_error";
@@ -14955,7 +14988,7 @@ using mae = mean_absolute_error;  ///< Keras's short name
 /// Mean of absolute differences in percent of the targets. Keras: tf.keras.losses.MeanAbsolutePercentageError.
 /// mean over the last axis of 100 |prediction - target| / max(|target|, 1e-7); both (rows, columns).
 struct mean_absolute_percentage_error {
-  losses::reduction reduction = {};  ///< how the losses of rows become one: their sum, divided by the batch size
+  losses::reduction reduction = {};  ///< the reduction of the losses of rows: their sum, divided by the batch size
 
   using listed_options = mean_absolute_percentage_error;
   static constexpr std::string_view name = "mean_absolute_percentage_error";
@@ -14972,7 +15005,7 @@ using mape = mean_absolute_percentage_error;  ///< Keras's short name
 /// mean over the last axis of (log(1 + prediction) - log(1 + target))^2; both (rows, columns). Numbers below 1e-7 count
 /// as that, and their gradient is 0.
 struct mean_squared_logarithmic_error {
-  losses::reduction reduction = {};  ///< how the losses of rows become one: their sum, divided by the batch size
+  losses::reduction reduction = {};  ///< the reduction of the losses of rows: their sum, divided by the batch size
 
   using listed_options = mean_squared_logarithmic_error;
   static constexpr std::string_view name = "mean_squared_logarithmic_error";
@@ -14991,7 +15024,7 @@ using msle = mean_squared_logarithmic_error;  ///< Keras's short name
 /// Keras's name of the loss is `huber_loss` in logs of version 2.6 and `huber` as an identifier.
 struct huber {
   float delta = 1;                   ///< the difference where the square becomes a line
-  losses::reduction reduction = {};  ///< how the losses of rows become one: their sum, divided by the batch size
+  losses::reduction reduction = {};  ///< the reduction of the losses of rows: their sum, divided by the batch size
 
   using listed_options = huber;
   static constexpr std::string_view name = "huber";
@@ -15007,7 +15040,7 @@ struct huber {
 /// Squares of small differences, absolute values of large ones, smoothly. Keras: tf.keras.losses.LogCosh.
 /// mean over the last axis of log(cosh(prediction - target)); both (rows, columns).
 struct log_cosh {
-  losses::reduction reduction = {};  ///< how the losses of rows become one: their sum, divided by the batch size
+  losses::reduction reduction = {};  ///< the reduction of the losses of rows: their sum, divided by the batch size
 
   using listed_options = log_cosh;
   static constexpr std::string_view name = "log_cosh";
@@ -15026,7 +15059,7 @@ using logcosh = log_cosh;  ///< Keras's short name
 /// if either is 0.
 struct cosine_similarity {
   int axis = -1;                     ///< the axis of the vectors; 1 is the first one of a sample. E1103
-  losses::reduction reduction = {};  ///< how the losses of rows become one: their sum, divided by the batch size
+  losses::reduction reduction = {};  ///< the reduction of the losses of rows: their sum, divided by the batch size
 
   using listed_options = cosine_similarity;
   static constexpr std::string_view name = "cosine_similarity";
@@ -15108,7 +15141,7 @@ struct last_activation {
   bool is_behind_views = false;  ///< true if flatten or reshape come after it, so that Keras does not see it any more
   int call = -1;                 ///< the call that applies it
 
-  /// Whether softmax or sigmoid is the last thing that happens to the output.
+  /// True if softmax or sigmoid is the last thing that happens to the output.
   [[nodiscard]] constexpr bool has_logits() const noexcept {
     return is_known && !is_behind_views &&
            (function.kind == activation_kind::softmax || function.kind == activation_kind::sigmoid);
@@ -15747,11 +15780,11 @@ namespace stagecraft {
 struct gradient_accumulation_options {
   /// Micro-batches per weight update; 0: not set, one.
   int gradient_accumulation_steps_per_replica = 0;
-  /// Whether the gradients of the micro-batches are added or averaged.
+  /// The reduction of the micro-batches' gradients: a sum or a mean.
   gradient_accumulation_reduction_method reduction_method = gradient_accumulation_reduction_method::sum;
   /// The type in which gradients are accumulated: float32 or float16 (E2036).
   dtype gradient_accumulation_dtype = dtype::float32;
-  /// Where the optimizer's state lies between weight updates.
+  /// The memory in which the optimizer's state lies between weight updates.
   offload offload_weight_update_variables = offload::automatic;
   /// True if each replica keeps only its share of the optimizer's state.
   bool replicated_optimizer_state_sharding = false;
@@ -15845,10 +15878,10 @@ struct machine_without_limit {
 
 namespace stagecraft {
 
-/// How many replicas of M train on batches of their own: `num_replicas`. Where that is 0 and the machine has a number
-/// of devices, as many as fit, if each takes the devices of its stages, rounded up to a power of two: a model in three
-/// stages has two replicas on eight devices. Else one.
-/// Definition: keras.ipu, replication_factor of a model in an IPUStrategy.
+/// The number of replicas of M that train on batches of their own: `num_replicas`. Where that is 0 and the machine has
+/// a number of devices, as many as fit, if each takes the devices of its stages, rounded up to a power of two: a model
+/// in three stages has two replicas on eight devices. Else one. Definition: keras.ipu, replication_factor of a model in
+/// an IPUStrategy.
 template <Model M, auto Training, class Machine = detail::machine_without_limit>
 inline constexpr int replicas_of =
     detail::count_replicas(Training.num_replicas, detail::shards_of<M>, Machine::devices);
@@ -17505,8 +17538,8 @@ struct stored_weights {
   float* store_states(float* stored, bool /*are_ahead*/) const { return stored; }
 };
 
-/// What the engine asks of a machine. All functions are static. `Plan` is the plan of a pass (step_plan), `Sizes` the
-/// sizes of a replica's memory (pipeline_sizes), `memory` the calling thread's pass_memory.
+/// The functions that the engine asks of a machine. All functions are static. `Plan` is the plan of a pass (step_plan),
+/// `Sizes` the sizes of a replica's memory (pipeline_sizes), `memory` the calling thread's pass_memory.
 ///
 /// Memory:
 /// - `replica_memory<Sizes>`: what a replica needs besides the engine's memory; made once, never copied.
@@ -18051,7 +18084,7 @@ struct metric {
   std::string_view const* own_label = nullptr;              ///< the name in reports, if one was chosen: `named`
   /// Thresholds of confusion, then weights of labels; with `scales_columns` the factors of columns.
   number_list numbers = {};
-  int parts = 0;  ///< how many numbers it reports, if several: `part_of`
+  int parts = 0;  ///< the number of values that it reports, if several: `part_of`
 
   /// The name in logs: `accuracy` keeps its name whatever it is resolved to, as Keras's "accuracy" string does.
   [[nodiscard]] constexpr std::string_view name() const noexcept {
@@ -18139,7 +18172,7 @@ struct acc {
   constexpr operator metric() const noexcept { return {.kind = metric_kind::accuracy, .has_short_name = true}; }
 };
 
-/// How often a yes/no prediction is right. Keras: tf.keras.metrics.BinaryAccuracy.
+/// The share of yes/no predictions that are right. Keras: tf.keras.metrics.BinaryAccuracy.
 /// Mean over the last axis of (prediction > threshold) == target; target and prediction (rows, columns).
 struct binary_accuracy {
   float threshold = 0.5f;  ///< predictions above it mean 1; use 0 for logits
@@ -18153,7 +18186,7 @@ struct binary_accuracy {
   }
 };
 
-/// How often the largest prediction is the right class. Keras: tf.keras.metrics.CategoricalAccuracy.
+/// The share of samples whose largest prediction is the right class. Keras: tf.keras.metrics.CategoricalAccuracy.
 /// argmax(prediction) == argmax(target) over the last axis; target and prediction (rows, classes). The first of equal
 /// values is the largest. A row with a NaN in its prediction counts as wrong.
 struct categorical_accuracy {
@@ -18162,7 +18195,7 @@ struct categorical_accuracy {
   constexpr operator metric() const noexcept { return {.kind = metric_kind::categorical_accuracy}; }
 };
 
-/// How often the largest prediction is the right class, for class numbers as targets. Keras:
+/// The share of samples whose largest prediction is the right class, for class numbers as targets. Keras:
 /// tf.keras.metrics.SparseCategoricalAccuracy.
 /// argmax(prediction) == target over the last axis; one class number per row, prediction (rows, classes). The first of
 /// equal values is the largest. A row with a NaN in its prediction counts as wrong.
@@ -18172,23 +18205,24 @@ struct sparse_categorical_accuracy {
   constexpr operator metric() const noexcept { return {.kind = metric_kind::sparse_categorical_accuracy}; }
 };
 
-/// How often the right class is among the k largest predictions. Keras: tf.keras.metrics.TopKCategoricalAccuracy.
-/// argmax(target) is among the k largest predictions; target and prediction (rows, classes). Ties as in
-/// tf.math.in_top_k: right when fewer than k predictions are strictly larger; a row with a NaN or an infinity is wrong.
+/// The share of samples whose right class is among the k largest predictions. Keras:
+/// tf.keras.metrics.TopKCategoricalAccuracy. argmax(target) is among the k largest predictions; target and prediction
+/// (rows, classes). Ties as in tf.math.in_top_k: right when fewer than k predictions are strictly larger; a row with a
+/// NaN or an infinity is wrong.
 struct top_k_categorical_accuracy {
-  int k = 5;  ///< how many predictions count
+  int k = 5;  ///< the number of predictions that count
 
   static constexpr std::string_view name = "top_k_categorical_accuracy";
 
   constexpr operator metric() const noexcept { return {.kind = metric_kind::top_k_categorical_accuracy, .k = k}; }
 };
 
-/// How often the right class is among the k largest predictions, for class numbers as targets. Keras:
+/// The share of samples whose right class is among the k largest predictions, for class numbers as targets. Keras:
 /// tf.keras.metrics.SparseTopKCategoricalAccuracy.
 /// The target is among the k largest predictions; one class number per row, prediction (rows, classes). Ties as in
 /// tf.math.in_top_k: right when fewer than k predictions are strictly larger; a row with a NaN or an infinity is wrong.
 struct sparse_top_k_categorical_accuracy {
-  int k = 5;  ///< how many predictions count
+  int k = 5;  ///< the number of predictions that count
 
   static constexpr std::string_view name = "sparse_top_k_categorical_accuracy";
 
@@ -18216,7 +18250,7 @@ enum class threshold_spacing : int {
 /// Options of counting, as words of a metric's options.
 struct confusion_options {
   int count = 1;  ///< number of thresholds
-  /// How the thresholds are spaced.
+  /// The spacing of the thresholds.
   threshold_spacing spacing = threshold_spacing::one;
   float threshold = 0.5F;  ///< the threshold, if there is one
   int class_id = -1;       ///< the only column that counts, or -1
@@ -18518,7 +18552,7 @@ namespace stagecraft::metrics {
 
 /// The curve: true against false positive rates, or precision against recall.
 enum class auc_curve : int { roc, pr };
-/// How the area is summed: by trapezoids (for `pr` by interpolated true positives), or by the lower or upper sum.
+/// The summation of the area: by trapezoids (for `pr` by interpolated true positives), or by the lower or upper sum.
 enum class auc_summation_method : int { interpolation, minoring, majoring };
 
 /// The area under a curve of right against wrong predictions. Keras: tf.keras.metrics.AUC. The curve has a point at
@@ -18527,7 +18561,7 @@ enum class auc_summation_method : int { interpolation, minoring, majoring };
 struct auc {
   int num_thresholds = 200;          ///< number of thresholds, at least 2
   auc_curve curve = auc_curve::roc;  ///< the rates that the curve relates
-  /// How the area is summed.
+  /// The summation of the area.
   auc_summation_method summation_method = auc_summation_method::interpolation;
   number_list thresholds = {};     ///< between 0 and 1, in place of `num_thresholds`, in any order
   bool multi_label = false;        ///< true: each column is a label, and the metric is the mean of their areas
@@ -18849,7 +18883,7 @@ struct metric_list {
     static_assert(stagecraft::detail::report<detail::wrong_metrics_problem<Given...>>());
   }
 
-  /// Whether an output has the metric at `index`.
+  /// True if an output has the metric at `index`.
   [[nodiscard]] constexpr bool is_of(int index, int output, std::string_view output_name) const {
     if (entries == 0) return true;
     int const entry = entry_of[index];
@@ -19094,7 +19128,7 @@ struct cosine_similarity {
   }
 };
 
-/// How far a distribution is from another one. Keras: tf.keras.metrics.KLDivergence.
+/// The distance of a distribution from another one. Keras: tf.keras.metrics.KLDivergence.
 /// It is the mean of the loss of that name over rows.
 struct kl_divergence : own_metric<kl_divergence> {
   static constexpr std::string_view name = "kullback_leibler_divergence";
@@ -19168,7 +19202,7 @@ namespace stagecraft::metrics {
   return chosen;
 }
 
-/// Whether a metric can be computed from the targets that the loss takes: class numbers cannot be compared column by
+/// True if a metric can be computed from the targets that the loss takes: class numbers cannot be compared column by
 /// column with a prediction wider than 1, and a row of target values is no class number. A metric that sees whole rows
 /// takes any targets; one that counts yes/no predictions reads a class number as a yes in its column.
 [[nodiscard]] constexpr bool fits_targets(metric chosen, bool sparse_targets, int output_width) noexcept {
@@ -19374,7 +19408,7 @@ class update_tracer {
   tracing::growing_array<new_value> new_values;
   struct wanted_norm {
     int of;          ///< the operation whose norm it is
-    bool is_global;  ///< whether it runs over all weights
+    bool is_global;  ///< true if it runs over all weights
   };
   tracing::growing_array<wanted_norm> norms;
   int scale_norm = -1;  ///< index in `norms` of the number that decides on the factor of the loss
@@ -19451,7 +19485,7 @@ constexpr operations::tensor prepared_gradient(O const& optimizer, auto& ops, op
 /// A norm that an optimizer's step reads.
 struct norm_of_step {
   int of = 0;              ///< the operation whose norm it is
-  bool is_global = false;  ///< whether it runs over all weights
+  bool is_global = false;  ///< true if it runs over all weights
   int round = 0;           ///< its round: it depends on norms of earlier rounds
 };
 
@@ -19613,7 +19647,7 @@ namespace stagecraft::optimizers {
 /// tf.keras.optimizers.legacy.Adagrad (Keras 2.6).
 /// a = a + g^2, w -= learning_rate g / (sqrt(a) + epsilon).
 struct adagrad {
-  /// How far weights move against their gradients in an update: a number or a schedule.
+  /// The learning rate, by which an update moves weights against their gradients: a number or a schedule.
   stagecraft::learning_rate learning_rate = 0.001F;
   /// The initial value of a.
   float initial_accumulator_value = 0.1F;
@@ -19649,7 +19683,7 @@ struct adagrad {
 /// a = rho a + (1 - rho) g^2, u = g sqrt(d + epsilon) / sqrt(a + epsilon), d = rho d + (1 - rho) u^2,
 /// w -= learning_rate u.
 struct adadelta {
-  /// How far weights move against their gradients in an update: a number or a schedule.
+  /// The learning rate, by which an update moves weights against their gradients: a number or a schedule.
   stagecraft::learning_rate learning_rate = 0.001F;
   /// The share of the mean squared gradient a, and of the mean squared movement d, that an update keeps.
   float rho = 0.95F;
@@ -19702,7 +19736,7 @@ struct weight_names {
   constexpr weight_names(Texts const&... text) : texts{fixed_name(text)...} {}
 
   [[nodiscard]] constexpr bool empty() const { return *this == weight_names{}; }
-  /// Whether any of the texts is a part of this name.
+  /// True if any of the texts is a part of this name.
   [[nodiscard]] constexpr bool match(std::string_view name) const {
     for (auto const& text : texts)
       if (!text.empty() && name.find(text.view()) != std::string_view::npos) return true;
@@ -19765,7 +19799,7 @@ constexpr Optimizer optimizer_of(Optimizer optimizer, std::string_view weight_na
   return optimizer;
 }
 
-/// Whether an optimizer, or one that it wraps, excludes weights from an option, or has rates of layers.
+/// True if an optimizer, or one that it wraps, excludes weights from an option, or has rates of layers.
 template <class Optimizer>
 constexpr bool excludes_weights() {
   if constexpr (requires(Optimizer const& optimizer) { optimizer.rates.of_weight; })
@@ -19789,7 +19823,7 @@ namespace stagecraft::optimizers {
 /// w -= learning_rate sqrt(1 - beta_2^t) / (1 - beta_1^t) * m / (sqrt(v) + epsilon).
 /// amsgrad divides by the largest v seen so far instead of v.
 struct adam {
-  /// How far weights move against their gradients in an update: a number or a schedule.
+  /// The learning rate, by which an update moves weights against their gradients: a number or a schedule.
   stagecraft::learning_rate learning_rate = 0.001F;
   /// The share of the mean gradient m that an update keeps.
   float beta_1 = 0.9F;
@@ -19797,7 +19831,7 @@ struct adam {
   float beta_2 = 0.999F;
   /// A small number in the denominator, so that nothing is divided by 0.
   float epsilon = 1e-7F;
-  /// Whether updates are divided by the largest v so far, in place of v.
+  /// True if updates are divided by the largest v so far, in place of v.
   bool amsgrad = false;
   /// The learning rate is divided by 1 + decay n after n weight updates. The trainer's `learning_rate()`, which callbacks
   /// change, is the rate before this division.
@@ -19838,7 +19872,7 @@ struct adam {
 struct adamw {
   /// The share of itself that a weight loses in an update.
   float weight_decay = 0;
-  /// How far weights move against their gradients in an update: a number or a schedule.
+  /// The learning rate, by which an update moves weights against their gradients: a number or a schedule.
   stagecraft::learning_rate learning_rate = 0.001F;
   /// The share of the mean gradient m that an update keeps.
   float beta_1 = 0.9F;
@@ -19846,7 +19880,7 @@ struct adamw {
   float beta_2 = 0.999F;
   /// A small number in the denominator, so that nothing is divided by 0.
   float epsilon = 1e-7F;
-  /// Whether updates are divided by the largest v so far, in place of v.
+  /// True if updates are divided by the largest v so far, in place of v.
   bool amsgrad = false;
   /// The learning rate is divided by 1 + decay n after n weight updates. The trainer's `learning_rate()`, which callbacks
   /// change, is the rate before this division.
@@ -19878,7 +19912,7 @@ struct adamw {
 /// At step t = 1, 2, ...: m = beta_1 m + (1 - beta_1) g, v = max(beta_2 v, |g|),
 /// w -= learning_rate / (1 - beta_1^t) * m / (v + epsilon).
 struct adamax {
-  /// How far weights move against their gradients in an update: a number or a schedule.
+  /// The learning rate, by which an update moves weights against their gradients: a number or a schedule.
   stagecraft::learning_rate learning_rate = 0.001F;
   /// The share of the mean gradient m that an update keeps.
   float beta_1 = 0.9F;
@@ -19920,7 +19954,7 @@ struct adamax {
 /// w -= learning_rate ((1 - b(t)) g / (1 - p) + b(t + 1) m / (1 - p b(t + 1))) / (sqrt(v / (1 - beta_2^t)) + epsilon).
 /// p is kept with each weight.
 struct nadam {
-  /// How far weights move against their gradients in an update: a number or a schedule.
+  /// The learning rate, by which an update moves weights against their gradients: a number or a schedule.
   stagecraft::learning_rate learning_rate = 0.001F;
   /// The share of the mean gradient m that an update keeps.
   float beta_1 = 0.9F;
@@ -19928,7 +19962,7 @@ struct nadam {
   float beta_2 = 0.999F;
   /// A small number in the denominator, so that nothing is divided by 0.
   float epsilon = 1e-7F;
-  /// How fast the momentum grows.
+  /// The rate at which the momentum grows.
   float schedule_decay = 0.004F;
   /// The learning rate is divided by 1 + decay n after n weight updates. The trainer's `learning_rate()`, which callbacks
   /// change, is the rate before this division.
@@ -19975,9 +20009,9 @@ namespace stagecraft::optimizers {
 /// a' = a + g^2, z = z + g + 2 l2_shrinkage w - (a'^-p - a^-p) / learning_rate w with p = learning_rate_power,
 /// q = a'^-p / learning_rate + 2 l2 + beta / learning_rate; w = (sign(z) l1 - z) / q where |z| > l1, else 0.
 struct ftrl {
-  /// How far weights move against their gradients in an update: a number or a schedule.
+  /// The learning rate, by which an update moves weights against their gradients: a number or a schedule.
   stagecraft::learning_rate learning_rate = 0.001F;
-  /// How the learning rate falls with the sum of squared gradients a: at most 0; 0: not at all.
+  /// The exponent by which the learning rate falls with the sum of squared gradients a: at most 0, which keeps it.
   float learning_rate_power = -0.5F;
   /// The initial value of a.
   float initial_accumulator_value = 0.1F;
@@ -20034,16 +20068,16 @@ struct ftrl {
 
 namespace stagecraft::optimizers::detail {
 
-/// How the factor changes; it does not if `growth_steps` is 0.
+/// The rule by which the factor changes; it stays if `growth_steps` is 0.
 struct loss_scale_rule {
   float initial_scale = 1;    ///< the factor of the first update
   int growth_steps = 0;       ///< updates before it grows
   float growth = 2;           ///< the factor is multiplied or divided by this
   float limit = 3.4e38F;      ///< the factor stays below this
   float ratio_threshold = 0;  ///< the share of gradients that may overflow; 0: none may be infinite, or NaN
-  /// Whether the gradients of all updates count for that share, or only those of the last update.
+  /// True if the gradients of all updates count for that share, or only those of the last update.
   bool accumulates = false;
-  bool captured_only = false;  ///< whether gradients of weights do not count
+  bool captured_only = false;  ///< true if gradients of weights do not count
 };
 
 }  // namespace stagecraft::optimizers::detail
@@ -20058,7 +20092,7 @@ namespace stagecraft {
 struct dynamic_loss_scale {
   float scale = 1;              ///< losses are multiplied by this
   int good_steps = 0;           ///< updates since the factor changed
-  bool is_finite = true;        ///< whether the gradients of the current update are finite
+  bool is_finite = true;        ///< true if the gradients of the current update are finite
   std::int64_t overflowed = 0;  ///< gradients that overflowed since then
 
   /// Checks an update's gradients by the sum over all weights of the numbers that the optimizer computes for each; a
@@ -20140,7 +20174,7 @@ template <class Optimizer>
 struct loss_scale_optimizer {
   /// The optimizer that updates the weights.
   Optimizer optimizer = {};
-  /// Whether the factor changes; if not, it is `initial_scale`, and every update is carried out.
+  /// True if the factor changes; else it is `initial_scale`, and every update is carried out.
   bool dynamic = true;
   /// The factor of the first update; a power of two, so that nothing is rounded.
   float initial_scale = 32768;
@@ -20191,11 +20225,11 @@ struct als_optimizer {
   float increase_factor = 2;
   /// The factor stays below this power of two.
   float max_loss_scaling_factor = 32768;
-  /// Whether gradients of all updates since the last change count, or only those of the last update.
+  /// True if gradients of all updates since the last change count, or only those of the last update.
   bool accumulate_statistics_over_update_period = true;
   /// If a larger share of the gradients overflows, the factor falls, else it grows; above 0 and below 1.
   float ratio_threshold = 10e-6F;
-  /// Whether only gradients kept by layers::capture_upstream_gradients count, or those of weights as well.
+  /// True if only gradients kept by layers::capture_upstream_gradients count, or those of weights as well.
   bool captured_grads_only = false;
   /// Gradients that are not below it overflow; above 0, and at most float16's largest number, 65504.
   float histogram_bin_edge = 8192;
@@ -20320,7 +20354,7 @@ namespace stagecraft::optimizers {
 /// If momentum is 0: w -= learning_rate g / (sqrt(d) + epsilon). /// Otherwise: m = momentum m + learning_rate g /
 /// sqrt(d + epsilon), w -= m. (Keras 2.6 places epsilon differently in the two cases; so does this library.)
 struct rmsprop {
-  /// How far weights move against their gradients in an update: a number or a schedule.
+  /// The learning rate, by which an update moves weights against their gradients: a number or a schedule.
   stagecraft::learning_rate learning_rate = 0.001F;
   /// The share of the mean squared gradient that an update keeps.
   float rho = 0.9F;
@@ -20328,7 +20362,7 @@ struct rmsprop {
   float momentum = 0;
   /// A small number in the denominator, so that nothing is divided by 0.
   float epsilon = 1e-7F;
-  /// Whether gradients are divided by an estimate of their standard deviation, in place of their root mean square.
+  /// True if gradients are divided by an estimate of their standard deviation, in place of their root mean square.
   bool centered = false;
   /// The learning rate is divided by 1 + decay n after n weight updates. The trainer's `learning_rate()`, which callbacks
   /// change, is the rate before this division.
@@ -20382,11 +20416,11 @@ namespace stagecraft::optimizers {
 /// If momentum is 0: w -= learning_rate * g. /// Otherwise: m = momentum * m - learning_rate * g, then w += m, or w +=
 /// momentum * m - learning_rate * g for Nesterov.
 struct sgd {
-  /// How far weights move against their gradients in an update: a number or a schedule.
+  /// The learning rate, by which an update moves weights against their gradients: a number or a schedule.
   stagecraft::learning_rate learning_rate = 0.01F;
   /// The share of its last movement that a weight keeps; 0: none.
   float momentum = 0;
-  /// Whether the momentum is Nesterov's, which looks one movement ahead.
+  /// True if the momentum is Nesterov's, which looks one movement ahead.
   bool nesterov = false;
   /// The learning rate is divided by 1 + decay n after n weight updates. The trainer's `learning_rate()`, which callbacks
   /// change, is the rate before this division.
@@ -20422,11 +20456,11 @@ struct sgd {
 struct sgdw {
   /// The share of itself that a weight loses in an update.
   float weight_decay = 0;
-  /// How far weights move against their gradients in an update: a number or a schedule.
+  /// The learning rate, by which an update moves weights against their gradients: a number or a schedule.
   stagecraft::learning_rate learning_rate = 0.001F;
   /// The share of its last movement that a weight keeps; 0: none.
   float momentum = 0;
-  /// Whether the momentum is Nesterov's, which looks one movement ahead.
+  /// True if the momentum is Nesterov's, which looks one movement ahead.
   bool nesterov = false;
   /// The learning rate is divided by 1 + decay n after n weight updates. The trainer's `learning_rate()`, which callbacks
   /// change, is the rate before this division.
@@ -20472,7 +20506,7 @@ namespace stagecraft::optimizers {
 /// u = m / (1 - beta_1^t) / (sqrt(v / (1 - beta_2^t)) + epsilon) + weight_decay w,
 /// w -= learning_rate |w| / |u| u, with Euclidean norms of the whole weight.
 struct lamb {
-  /// How far weights move against their gradients in an update: a number or a schedule.
+  /// The learning rate, by which an update moves weights against their gradients: a number or a schedule.
   stagecraft::learning_rate learning_rate = 0.001F;
   /// The share of the mean gradient m that an update keeps.
   float beta_1 = 0.9F;
@@ -20486,7 +20520,7 @@ struct lamb {
   weight_names exclude_from_weight_decay = {};
   /// Weights in whose names any of these texts is move by learning_rate u; without any, those that do not shrink.
   weight_names exclude_from_layer_adaptation = {};
-  /// Whether any other weight's step is scaled by |w| / |u|.
+  /// True if any other weight's step is scaled by |w| / |u|.
   bool layer_adaptation = true;
   /// The learning rate is divided by 1 + decay n after n weight updates. The trainer's `learning_rate()`, which callbacks
   /// change, is the rate before this division.
@@ -20526,23 +20560,23 @@ struct lamb {
 /// for Nesterov. If `classic_momentum` is false, the learning rate comes after the momentum: m = momentum m + d, u = m
 /// or, for Nesterov, momentum m + d, and w -= learning_rate eeta |w| / |u| u.
 struct lars {
-  /// How far weights move against their gradients in an update: a number or a schedule.
+  /// The learning rate, by which an update moves weights against their gradients: a number or a schedule.
   stagecraft::learning_rate learning_rate = 0.01F;
   /// The share of its last movement that a weight keeps.
   float momentum = 0.9F;
   /// The share of itself that is added to a weight's gradient.
   float weight_decay_rate = 0;
-  /// How far a weight moves, beside its own size, at a learning rate of 1.
+  /// The movement of a weight, relative to its own norm, at a learning rate of 1.
   float eeta = 0.001F;
-  /// Whether the momentum is Nesterov's, which looks one movement ahead.
+  /// True if the momentum is Nesterov's, which looks one movement ahead.
   bool nesterov = false;
-  /// Whether movements are scaled before they are kept.
+  /// True if movements are scaled before they are kept.
   bool classic_momentum = true;
   /// Weights in whose names any of these texts is do not shrink, such as `{"bias", "normalization"}`; at most four.
   weight_names exclude_from_weight_decay = {};
   /// Weights in whose names any of these texts is move by learning_rate d; without any, those that do not shrink.
   weight_names exclude_from_layer_adaptation = {};
-  /// Whether any other weight's step is scaled by eeta |w| / |d|.
+  /// True if any other weight's step is scaled by eeta |w| / |d|.
   bool layer_adaptation = true;
   /// The learning rate is divided by 1 + decay n after n weight updates. The trainer's `learning_rate()`, which callbacks
   /// change, is the rate before this division.
@@ -20603,7 +20637,7 @@ struct exponential_decay {
   int decay_steps = 0;
   /// The number that the rate is multiplied by.
   float decay_rate = 0;
-  /// Whether the exponent is a whole number, so that the rate falls in steps.
+  /// True if the exponent is a whole number, so that the rate falls in steps.
   bool staircase = false;
 
   constexpr operator learning_rate() const {  // NOLINT(google-explicit-constructor): used as an option of optimizers
@@ -20628,9 +20662,9 @@ struct inverse_time_decay {
   float initial_learning_rate = 0;
   /// Updates in which 1 / rate grows by `decay_rate` / initial_learning_rate. At least 1 (E4089).
   int decay_steps = 0;
-  /// How fast it falls.
+  /// The rate at which it falls.
   float decay_rate = 0;
-  /// Whether n / decay_steps is a whole number, so that the rate falls in steps.
+  /// True if n / decay_steps is a whole number, so that the rate falls in steps.
   bool staircase = false;
 
   constexpr operator learning_rate() const {  // NOLINT(google-explicit-constructor): used as an option of optimizers
@@ -20660,7 +20694,7 @@ struct polynomial_decay {
   float end_learning_rate = 0.0001F;
   /// The power; 1: a line.
   float power = 1;
-  /// Whether the rate goes up again after decay_steps, to fall more slowly.
+  /// True if the rate goes up again after decay_steps, to fall more slowly.
   bool cycle = false;
 
   constexpr operator learning_rate() const {  // NOLINT(google-explicit-constructor): used as an option of optimizers
@@ -20868,14 +20902,14 @@ struct training {  // [E2082] a field is misspelt, or its value has another type
   /// The options of a model with stages. Where `gradient_accumulation` is not given, a model without stages takes from
   /// it how gradients are accumulated, what stands in remote memory and which results are sent: see options_of.
   pipelining_options pipeline = {};
-  /// How gradients are accumulated in a model without stages. Where anything of it is given, nothing of `pipeline`
+  /// The accumulation of gradients in a model without stages. Where anything of it is given, nothing of `pipeline`
   /// holds for such a model.
   gradient_accumulation_options gradient_accumulation = {};
   /// Copies of the model that train on batches of their own; 0: as many as the machine has devices for.
   int num_replicas = 0;
-  /// How the gradients of the replicas become one, once per weight update.
+  /// The reduction of the replicas' gradients, once per weight update.
   stagecraft::cross_replica_reduction cross_replica_reduction = stagecraft::cross_replica_reduction::sum;
-  /// Which of the replicas' losses and metrics are reported.
+  /// The replicas whose losses and metrics are reported.
   stagecraft::replicated_metric_reduction_method replicated_metric_reduction_method =
       stagecraft::replicated_metric_reduction_method::none;
   /// The number of batches that a thread of its own prepares ahead of the steps.
@@ -21091,8 +21125,9 @@ constexpr auto find_optimizer_of_weight() {
 template <class Job, std::size_t Weight>
 inline constexpr auto optimizer_of_weight = find_optimizer_of_weight<Job, Weight>();
 
-/// How often the gradient of an update contains a penalty's: each micro-batch's loss contains the penalty, in each
-/// replica, so a sum of gradients contains it as often; all as the optimizer scales the loss, but for what changes.
+/// The number of times that the gradient of an update contains a penalty's: each micro-batch's loss contains the
+/// penalty, in each replica, so a sum of gradients contains it as often; all as the optimizer scales the loss, but for
+/// what changes.
 template <class Job, int Replicas>
 inline constexpr float penalties_in_gradient = [] {
   constexpr pipelining_options options = Job::options;
@@ -25537,6 +25572,11 @@ inline void copy_strided(strided_axes<2, Arch> const& axes, float* y, float cons
     };
     if (are_rows && length == 3) return copy_rows(3);  // the colours of a pixel
     if (are_rows) return copy_rows(length);
+    if (strides[0] == 1 && strides[1] == 0) {  // a number for each row
+      for (std::int64_t row = 0; row < rows; ++row, to += of_rows[0], from += of_rows[1])
+        std::fill_n(to, length, *from);
+      return;
+    }
     for (std::int64_t row = 0; row < rows; ++row, to += of_rows[0], from += of_rows[1])
       for (std::int64_t i = 0; i < length; ++i) to[i * strides[0]] = from[i * strides[1]];
   });
@@ -27451,7 +27491,9 @@ template <class Arch = default_architecture>
   std::int64_t const quotient = dividend / divisor, rest = dividend % divisor;
   bool const rounds_down = rest != 0 && (rest < 0) != (divisor < 0);
   switch (f) {
-    case constant: return in_a;
+    case constant:
+    case bits_of_float:
+    case float_of_bits: return in_a;
     case from_float: return whole(static_cast<std::uint32_t>(whole_of_float<Arch>(in_a)));
     case to_float: return static_cast<float>(a);
     case to_bool: return truth(a != 0);
@@ -31016,9 +31058,7 @@ class prepared_weights {
     if constexpr (weight_floats > 0) {
       pass_memory memory;
       memory.weights = given;
-      [&]<std::size_t... Call>(std::index_sequence<Call...>) {
-        (prepare_call<static_cast<int>(Call)>(memory), ...);
-      }(std::make_index_sequence<static_cast<std::size_t>(calls)>{});
+      for_each_index<calls>([&]<int Call>() { prepare_call<Call>(memory); });
     }
     if constexpr (state_floats > 0)
       take_states(memory_.data() + weight_floats,
@@ -31037,14 +31077,9 @@ class prepared_weights {
   /// each.operator()<Call>() for the host_call of each call that keeps states here.
   template <class Each>
   static void for_each_keeper(Each const& each) {
-    [&]<std::size_t... Call>(std::index_sequence<Call...>) {
-      (
-          [&] {
-            if constexpr (kept_floats<Plan, static_cast<int>(Call)> > 0)
-              each.template operator()<host_call<Plan, static_cast<int>(Call)>>();
-          }(),
-          ...);
-    }(std::make_index_sequence<static_cast<std::size_t>(calls)>{});
+    for_each_index<calls>([&]<int Call>() {
+      if constexpr (kept_floats<Plan, Call> > 0) each.template operator()<host_call<Plan, Call>>();
+    });
   }
 
   aligned_block memory_{floats};
@@ -35313,7 +35348,7 @@ constexpr auto with_kept_steps(auto& ops, auto x, int kept, std::string_view sta
 
 namespace stagecraft {
 
-/// How a sliding window treats the borders.
+/// The treatment of borders by a sliding window.
 enum class padding : unsigned char {
   valid,   ///< the window stays inside the input
   same,    ///< zeros around the input, so that with stride 1 the output is as long; an odd one stands at the end
@@ -35447,7 +35482,7 @@ struct convolution_layer : layer<Derived> {
   stagecraft::activation activation = linear;
   Options options;
 
-  /// How the window slides along the width of an input.
+  /// The steps of the window along the width of an input.
   [[nodiscard]] constexpr sliding_window columns(int width) const {
     if constexpr (is_2d)
       return {width, kernel_size.width, options.strides.width, options.dilation_rate.width, options.padding};
@@ -35455,7 +35490,7 @@ struct convolution_layer : layer<Derived> {
       return {width, kernel_size, options.strides, options.dilation_rate,
               is_stateful() ? padding::valid : options.padding};
   }
-  /// How the window slides along the height.
+  /// The steps of the window along the height.
   [[nodiscard]] constexpr sliding_window rows(int height) const {
     if constexpr (is_2d)
       return {height, kernel_size.height, options.strides.height, options.dilation_rate.height, options.padding};
@@ -36729,7 +36764,7 @@ inline void up_sampling_bilinear_gradient(float const* dy, float* dx, share part
 
 namespace stagecraft {
 
-/// How the pixels of an image are computed from those of a smaller or larger one.
+/// The rule that computes the pixels of an image from those of a smaller or larger one.
 enum class interpolation : unsigned char {
   nearest,        ///< each pixel is repeated
   bilinear,       ///< between the centres of the pixels, each of which lies at its half
@@ -36766,7 +36801,9 @@ struct up_sampling1d : layer<up_sampling1d> {
   /// Any other argument: E1025.
   using layer::layer;
   template <class L = up_sampling1d>
-  constexpr explicit up_sampling1d(detail::wrong_options, ...) : up_sampling1d(2) {
+  constexpr explicit up_sampling1d(detail::wrong_options, detail::wrong_options = {}, detail::wrong_options = {},
+                                   detail::wrong_options = {})
+      : up_sampling1d(2) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
@@ -36783,7 +36820,7 @@ struct up_sampling1d : layer<up_sampling1d> {
 
 /// Keras's keyword arguments of UpSampling2D after `size`.
 struct up_sampling2d_options {
-  /// Whether pixels are repeated (`nearest`) or interpolated (`bilinear`).
+  /// The interpolation: pixels are repeated (`nearest`) or interpolated (`bilinear`).
   stagecraft::interpolation interpolation = interpolation::nearest;
   /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
   fixed_name name = {};
@@ -36822,7 +36859,9 @@ struct up_sampling2d : layer<up_sampling2d> {
   /// Any other argument: E1025.
   using layer::layer;
   template <class L = up_sampling2d>
-  constexpr explicit up_sampling2d(detail::wrong_options, ...) : up_sampling2d() {
+  constexpr explicit up_sampling2d(detail::wrong_options, detail::wrong_options = {}, detail::wrong_options = {},
+                                   detail::wrong_options = {})
+      : up_sampling2d() {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
@@ -36889,7 +36928,9 @@ struct up_sampling3d : layer<up_sampling3d> {
   /// Any other argument: E1025.
   using layer::layer;
   template <class L = up_sampling3d>
-  constexpr explicit up_sampling3d(detail::wrong_options, ...) : up_sampling3d() {
+  constexpr explicit up_sampling3d(detail::wrong_options, detail::wrong_options = {}, detail::wrong_options = {},
+                                   detail::wrong_options = {})
+      : up_sampling3d() {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
@@ -38123,7 +38164,9 @@ struct option_layer : layer<Derived> {
   /// Any other argument: E1025.
   using layer<Derived>::layer;
   template <class L = Derived>
-  constexpr explicit option_layer(detail::wrong_options, ...) : option_layer() {
+  constexpr explicit option_layer(detail::wrong_options, detail::wrong_options = {}, detail::wrong_options = {},
+                                  detail::wrong_options = {})
+      : option_layer() {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 };
@@ -38142,7 +38185,8 @@ struct argument_layer : layer<Derived> {
   }
   using layer<Derived>::layer;
   template <class L = Derived>
-  constexpr explicit argument_layer(detail::wrong_options, ...) {
+  constexpr explicit argument_layer(detail::wrong_options, detail::wrong_options = {}, detail::wrong_options = {},
+                                    detail::wrong_options = {}) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
@@ -38959,8 +39003,10 @@ struct session_shape {
   /// The offsets of targets and scales of the outputs, which stand one after the other in whole cache lines.
   [[nodiscard]] static constexpr long long target_offset(std::size_t output) {
     long long offset = 0;
-    for (std::size_t i = 0; i < output; ++i)
-      offset += (static_cast<long long>(batch) * output_shape(i).size() + 15) / 16 * 16;
+    for (std::size_t i = 0; i < output; ++i) {
+      long long const size = sparse_targets(i) ? class_numbers(i) : output_shape(i).size();
+      offset += (batch * size + 15) / 16 * 16;
+    }
     return offset;
   }
   [[nodiscard]] static constexpr long long scale_offset(std::size_t output) {
@@ -40259,7 +40305,7 @@ namespace stagecraft::engine {
 /// Where there are several, `is_alone` is false, and these static functions exist. All processes call those of the
 /// second group in the same order, on the thread that has called `fit`; each throws if another process has failed, does
 /// something else, or does not come in time.
-/// - `most`: the highest number of processes, by which the replicas can be divided.
+/// - `most`: the highest number of processes.
 /// - `replicas_here(replicas)`, `first_replica(replicas)`: the replicas of this process, which are consecutive.
 /// - `add_up<Plan>(gradients, elements)`: adds up the gradients of this process's replicas as far as the tree of all
 ///   replicas does, in a range of a weight's elements.
@@ -40268,17 +40314,25 @@ namespace stagecraft::engine {
 ///   learning rate and whether it stops, which is returned.
 /// - `share_weights(session)`: copies the weights of the first process to the others.
 /// - `exchange<Plan>(gradients, floats)`: the rest of the sum over replicas; each replica of this process gets it.
+/// - `begin_sum(number, gradients, floats)`: begins a part of this sum, if this process has one replica, while its
+///   backward pass still runs; `go_on<Plan>()` looks after what has begun. `exchange` then waits for all parts.
 /// - `gather(values, bytes, replicas)`: `values` has `bytes` bytes for each replica; those of this process's replicas
 ///   are copied to all others.
 /// - `send(process, data, bytes)`: copies bytes of the process with this number to the others.
 ///
-/// If there may be more processes than replicas, the devices of the only replica are in several of them:
-/// - `process_of(device, devices)`, `number()`, `count()`: the process of a device, this one, and how many there are.
+/// If `most` processes cannot have equal numbers of whole replicas, the devices of a replica may be in several of them
+/// (`Sizes::splits`). All devices are numbered, those of a replica after those of the one before:
+/// - `process_of(device, devices)`, `first_of(process, devices)`: the process of a device, and the first device of a
+///   process; those of a process are consecutive. `number()`, `count()`: this process, and how many there are.
 /// - `messages<Sizes, Mode, Pass>`: pass_messages, which calls the next four.
 /// - `begin_messages()`: an execution begins; `end_messages()`: waits until all that was posted has left.
 /// - `post(process, pass, floats)`: sends a message to a process; those of a pass keep their order.
 /// - `take(process, pass, floats)`: waits for a message of a process.
 /// - `collect(session)`: copies weights and the optimizer's state from each device's process to the others.
+/// - `exchange_devices<Sizes, Plan>(gradients)`: adds up the gradients of each device's weights over all replicas;
+///   `gradients` are those of the replicas of this process.
+/// - `share_of_weights<Sizes>(values, bytes)`: `values` has `bytes` bytes for each weight. Each process gets those of
+///   all weights from the processes that have the first replica's devices.
 struct one_process {
   static constexpr bool is_alone = true;
   static constexpr int most = 1;
@@ -40286,9 +40340,9 @@ struct one_process {
 
 /// The process that has a replica's losses and predictions.
 template <class Sizes>
-[[nodiscard]] int process_of_results([[maybe_unused]] int replica) {
+[[nodiscard]] int process_of_results(int replica) {
   if constexpr (Sizes::splits)
-    return Sizes::process_of(Sizes::device_of_losses);
+    return Sizes::process_of(replica, Sizes::device_of_losses);
   else
     return replica / Sizes::replicas_here();
 }
@@ -40344,7 +40398,7 @@ class resting_formula {
       place = place == update_tracer::weight ? update_tracer::first_slot : place + 1;
     }
   }
-  /// Whether the weight and all of its slots stay unchanged.
+  /// True if the weight and all of its slots stay unchanged.
   [[nodiscard]] constexpr bool rests() const { return rests_; }
 
  private:
@@ -40378,7 +40432,7 @@ class resting_formula {
   bool rests_ = false;
 };
 
-/// Whether an update with a gradient of 0 changes nothing.
+/// True if an update with a gradient of 0 changes nothing.
 template <auto Optimizer>
 inline constexpr bool rests_without_gradient = resting_formula(view_of_optimizer<Optimizer>).rests();
 
@@ -40946,13 +41000,16 @@ constexpr auto const& plan_on_machine() {
     return pass_plan_of<typename Job::planned, Pass>;
 }
 
-/// The devices of all replicas of a process, and the threads of a machine that work on one of them: at most.
+/// True if the devices of a replica may be in several processes: these cannot have equal numbers of whole replicas.
+template <class Job>
+inline constexpr bool splits_replicas = Job::replicas % processes_of<typename Job::machine>::most != 0;
+/// The devices of all replicas of a process, and the threads of a machine that work on one of them: at most. One after
+/// the other if replicas are split.
 template <class Job>
 inline constexpr int devices_of_all =
-    processes_of<typename Job::machine>::most > Job::replicas
-        ? 1
-        : Job::replicas / processes_of<typename Job::machine>::most *
-              planning_timetable<typename Job::template in<main_mode<Job>>>.devices();
+    splits_replicas<Job> ? 1
+                         : Job::replicas / processes_of<typename Job::machine>::most *
+                               planning_timetable<typename Job::template in<main_mode<Job>>>.devices();
 template <class Job>
 inline constexpr int threads_of_device = policy_of<typename Job::machine>::devices_have_teams
                                              ? (Job::machine::threads + devices_of_all<Job> - 1) / devices_of_all<Job>
@@ -44960,7 +45017,7 @@ struct map_task {
   std::int64_t activation = 0;  ///< an activation_kind, whose options are scalars
   std::uint64_t seed = 0;       ///< seed of random numbers; 0: the trainer's
   std::uint64_t first_random = 0;
-  std::int64_t draws = 0;                       ///< whether a formula takes a random number after its operands
+  std::int64_t draws = 0;                       ///< true if a formula takes a random number after its operands
   std::int64_t positions = 0, channels = 0;     ///< for dropout that drops whole channels of a sample
   std::int64_t iota_inner = 1, iota_count = 1;  ///< element e is (e / inner) % count
 };
@@ -45033,7 +45090,7 @@ struct planned_product {
   std::int64_t function = 0;  ///< the convolution_pass
   convolution_strides strides;
   std::int64_t loads_128_bits = 0;
-  std::int64_t kernel_is_there = 0;  ///< whether the kernel lies where it is multiplied (weight_mapping)
+  std::int64_t kernel_is_there = 0;  ///< true if the kernel lies where it is multiplied (weight_mapping)
 };
 
 enum class update_function : std::int64_t {
@@ -45053,7 +45110,7 @@ struct update_task {
   double l1 = 0, l2 = 0;                      ///< factors of the penalty
   std::int64_t norms = 0;                     ///< number of the last inputs that are norms
   std::int64_t number_of_norm[most_norms]{};  ///< for each norm, its place among the numbers that all tiles have
-  std::int64_t is_square = 0;                 ///< whether a norm is still to be squared
+  std::int64_t is_square = 0;                 ///< true if a norm is still to be squared
   double momentum = 0, rest = 0;
   std::int64_t unbiased = 0, values_per_sample = 1;
 };
@@ -46203,7 +46260,9 @@ constexpr void add_whole(map_work& work, map_task const& what, map_read const* r
   work.expand(reads[0]);
   auto const apply = static_cast<operations::whole_function>(static_cast<int>(what.scalars[0]));
   switch (apply) {
-    case from_float: return work.add(vertices::cast{dtype::float32, dtype::int32, work.elements});
+    case from_float:
+    case bits_of_float: return work.add(vertices::cast{dtype::float32, dtype::int32, work.elements});
+    case float_of_bits:
     case to_float:
     case to_bool:
     case to_uint8:
@@ -47093,9 +47152,7 @@ class elementwise_lowering {
   }
 
   static constexpr void backward(lowered_step& step) {
-    [&]<std::size_t... Input>(std::index_sequence<Input...>) {
-      (append_gradient<static_cast<int>(Input)>(step), ...);
-    }(std::make_index_sequence<inputs>{});
+    for_each_index<inputs>([&]<int Input>() { append_gradient<Input>(step); });
   }
 
  private:
@@ -48053,7 +48110,7 @@ constexpr void append_convolution_filter_gradient(lowered_step& step, int input,
 
 namespace stagecraft::tiles {
 
-/// How a reduction is done. (outer, reduced, inner) -> (outer, inner):
+/// The division of a reduction among tiles. (outer, reduced, inner) -> (outer, inner):
 /// 1. if `is_local`, each tile reduces what it has to one partial result per column, in each of the outer blocks that
 ///    it has a part of; else the partial results are the elements themselves;
 /// 2. if `parts` > 1, all tiles receive equal shares of the partial results, and reduce them to (outer, parts, inner);
@@ -51855,18 +51912,14 @@ constexpr auto find_planned_weights() {
   using unstaged = typename Job::template of<typename traced_model<typename Job::model>::type>;
   constexpr auto const& graph = Job::graph;
   std::array<weight_mapping const*, graph.parameters.size() + 1> result{};
-  [&]<std::size_t... Layer>(std::index_sequence<Layer...>) {
-    (
-        [&] {
-          constexpr auto const& layer = graph.layers[Layer];
-          if constexpr (layer.call_count > 0 && layer.parameter_count > 0) {
-            using call = lowered_call_variant<typename unstaged::template on<machine_of_weights<Job, layer.first_call>>,
-                                              step_variant{}, layer.first_call>;
-            for (int i = 0; i < layer.parameter_count; ++i) result[layer.first_parameter + i] = call::planned_weight(i);
-          }
-        }(),
-        ...);
-  }(std::make_index_sequence<graph.layers.size()>{});
+  for_each_index<graph.layers.size()>([&]<int Layer>() {
+    constexpr auto const& layer = graph.layers[Layer];
+    if constexpr (layer.call_count > 0 && layer.parameter_count > 0) {
+      using call = lowered_call_variant<typename unstaged::template on<machine_of_weights<Job, layer.first_call>>,
+                                        step_variant{}, layer.first_call>;
+      for (int i = 0; i < layer.parameter_count; ++i) result[layer.first_parameter + i] = call::planned_weight(i);
+    }
+  });
   return result;
 }
 template <class Job>
@@ -51954,9 +52007,7 @@ constexpr void list_state(lowered_step& step, int* state, dtype type, std::int64
 /// Calls append(constant of norm i)() for each norm that an optimizer's step reads.
 template <auto Optimizer, class Append>
 constexpr void for_each_norm(Append const& append) {
-  [&]<std::size_t... I>(std::index_sequence<I...>) {
-    (append.template operator()<static_cast<int>(I)>(), ...);
-  }(std::make_index_sequence<norms_of<Optimizer>.count>{});
+  for_each_index<norms_of<Optimizer>.count>(append);
 }
 
 /// True if a weight's gradient is summed over the calls of its layer before its update, for a norm over all weights.
@@ -53896,9 +53947,7 @@ class custom_run {
 
   template <class Each>
   static void for_each_weight(Each const& each) {
-    [&]<std::size_t... Index>(std::index_sequence<Index...>) {
-      (each.template operator()<Index>(), ...);
-    }(std::make_index_sequence<weights>{});
+    for_each_index<weights>(each);
   }
   float* beside(std::size_t floats) {
     beside_.emplace_back(static_cast<long long>(floats));
@@ -55728,12 +55777,11 @@ class device_tile_planner {
   constexpr void place_batches() {
     auto const before = all_.bytes();
     int const depth = table.alive(0, table.forward_pass(table.stages() - 1));
-    [&]<std::size_t... Output>(std::index_sequence<Output...>) {
-      ((result_.target[Output] = all_.place(depth, batch_bytes_of_output<Job, Output>(tensor_role::target)),
-        result_.scale[Output] = all_.place(depth, batch_bytes_of_output<Job, Output>(tensor_role::sample_scale)),
-        result_.loss[Output] = all_.place(1, bytes_on_tile(1, dtype::float32, Job::machine::target))),
-       ...);
-    }(std::make_index_sequence<outputs>{});
+    for_each_index<outputs>([&]<int Output>() {
+      result_.target[Output] = all_.place(depth, batch_bytes_of_output<Job, Output>(tensor_role::target));
+      result_.scale[Output] = all_.place(depth, batch_bytes_of_output<Job, Output>(tensor_role::sample_scale));
+      result_.loss[Output] = all_.place(1, bytes_on_tile(1, dtype::float32, Job::machine::target));
+    });
     result_.batch_bytes = all_.bytes() - before;
   }
 
@@ -57418,9 +57466,7 @@ class memory_profiler {
   constexpr void find_streaming_bytes() {
     auto& bytes = result_.streaming_bytes;
     if constexpr (variables::trains)
-      [&]<std::size_t... Pass>(std::index_sequence<Pass...>) {
-        ((bytes += remote_activations<static_cast<int>(Pass)>()), ...);
-      }(std::make_index_sequence<table.stages()>{});
+      for_each_index<table.stages()>([&]<int Pass>() { bytes += remote_activations<Pass>(); });
     constexpr auto const& flow = flow_of<Job>;
     for (auto const& layer : graph.layers) {
       if (layer.call_count == 0 || table.device_of_stage(flow.stage[layer.first_call]) != Device) continue;
@@ -57556,9 +57602,8 @@ constexpr void check_memory_of_device(diagnostic& problem) {
 template <class Job>
 inline constexpr diagnostic memory_problem = [] {
   diagnostic problem;
-  [&]<std::size_t... Device>(std::index_sequence<Device...>) {
-    (check_memory_of_device<Job, static_cast<int>(Device)>(problem), ...);
-  }(std::make_index_sequence<planning_timetable<Job>.devices()>{});
+  for_each_index<planning_timetable<Job>.devices()>(
+      [&]<int Device>() { check_memory_of_device<Job, Device>(problem); });
   return problem;
 }();
 
@@ -58742,8 +58787,8 @@ namespace stagecraft::jobs {
 struct reported_metric {
   metrics::metric metric;
   std::size_t output = 0;
-  int index = 0;             ///< among the description's metrics and then its weighted metrics: that of outfeed_mask
-  int part = -1;             ///< which of its thresholds, if it has several: its name ends with _threshold_ and this
+  int index = 0;  ///< among the description's metrics and then its weighted metrics: that of outfeed_mask
+  int part = -1;  ///< the number of its threshold, if it has several: its name ends with _threshold_ and this
   bool is_weighted = false;  ///< a mean weighted by sample and class weights
   bool says_so = false;      ///< its name begins with weighted_, since another metric of the output has the name
 
@@ -60697,7 +60742,7 @@ struct min_max_norm {
   float min_value = 0;
   /// The largest norm.
   float max_value = 1;
-  /// How far norms come towards the limits in one update: 1 all the way, 0 not at all.
+  /// The part of the way to the limits that one update moves norms: from 0 to 1.
   float rate = 1;
   /// The axes that a norm runs along. 0 for a dense kernel (inputs, units), so that each unit has a norm;
   /// {0, 1, 2} for the kernel of a convolution (rows, columns, channels, filters).
@@ -60893,7 +60938,9 @@ struct re_lu : layer<re_lu> {
   /// Any other argument: E1025.
   using layer::layer;
   template <class L = re_lu>
-  constexpr explicit re_lu(detail::wrong_options, ...) : re_lu() {
+  constexpr explicit re_lu(detail::wrong_options, detail::wrong_options = {}, detail::wrong_options = {},
+                           detail::wrong_options = {})
+      : re_lu() {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
@@ -60931,7 +60978,9 @@ struct leaky_re_lu : layer<leaky_re_lu> {
   /// Any other argument: E1025.
   using layer::layer;
   template <class L = leaky_re_lu>
-  constexpr explicit leaky_re_lu(detail::wrong_options, ...) : leaky_re_lu() {
+  constexpr explicit leaky_re_lu(detail::wrong_options, detail::wrong_options = {}, detail::wrong_options = {},
+                                 detail::wrong_options = {})
+      : leaky_re_lu() {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
@@ -60990,7 +61039,9 @@ struct prelu : layer<prelu> {
   /// Any other argument: E1025.
   using layer::layer;
   template <class L = prelu>
-  constexpr explicit prelu(detail::wrong_options, ...) : prelu() {
+  constexpr explicit prelu(detail::wrong_options, detail::wrong_options = {}, detail::wrong_options = {},
+                           detail::wrong_options = {})
+      : prelu() {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
@@ -61040,7 +61091,9 @@ struct elu_layer : layer<elu_layer> {
   /// Any other argument: E1025.
   using layer::layer;
   template <class L = elu_layer>
-  constexpr explicit elu_layer(detail::wrong_options, ...) : elu_layer() {
+  constexpr explicit elu_layer(detail::wrong_options, detail::wrong_options = {}, detail::wrong_options = {},
+                               detail::wrong_options = {})
+      : elu_layer() {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
@@ -61073,7 +61126,9 @@ struct thresholded_re_lu : layer<thresholded_re_lu> {
   /// Any other argument: E1025.
   using layer::layer;
   template <class L = thresholded_re_lu>
-  constexpr explicit thresholded_re_lu(detail::wrong_options, ...) : thresholded_re_lu() {
+  constexpr explicit thresholded_re_lu(detail::wrong_options, detail::wrong_options = {}, detail::wrong_options = {},
+                                       detail::wrong_options = {})
+      : thresholded_re_lu() {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
@@ -61106,7 +61161,9 @@ struct softmax_layer : layer<softmax_layer> {
   /// Any other argument: E1025.
   using layer::layer;
   template <class L = softmax_layer>
-  constexpr explicit softmax_layer(detail::wrong_options, ...) : softmax_layer(-1) {
+  constexpr explicit softmax_layer(detail::wrong_options, detail::wrong_options = {}, detail::wrong_options = {},
+                                   detail::wrong_options = {})
+      : softmax_layer(-1) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
@@ -61705,7 +61762,9 @@ struct multi_head_attention : layer<multi_head_attention> {
   using layer::layer;
   /// No argument, or any other: E1025.
   template <class L = multi_head_attention>
-  constexpr explicit multi_head_attention(detail::wrong_options = {}, ...) : multi_head_attention(1, 1) {
+  constexpr explicit multi_head_attention(detail::wrong_options = {}, detail::wrong_options = {},
+                                          detail::wrong_options = {}, detail::wrong_options = {})
+      : multi_head_attention(1, 1) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
@@ -62039,7 +62098,7 @@ struct window_layer : argument_layer<Derived, Options> {
       return true;
     return false;
   }
-  /// How the window slides along an axis of some length.
+  /// The steps of the window along an axis of length `length`.
   [[nodiscard]] constexpr sliding_window way(int axis, int length, Size const& dilation_rate) const {
     auto const& given = this->options;
     return {length, along(kernel_size, axis), along(given.strides, axis), along(dilation_rate, axis), given.padding};
@@ -62087,7 +62146,7 @@ namespace stagecraft::layers {
 /// Keras's keyword arguments of Conv1D (Size is int) and Conv2D (Size is size_2d).
 template <class Size>
 struct convolution_options {
-  /// How far the window moves from one output to the next: one number, or {height, width} for images.
+  /// The distance that the window moves from one output to the next: one number, or {height, width} for images.
   Size strides = 1;
   /// `valid`: windows lie inside the input; `same`: zeros are added around it, so that stride 1 keeps its size.
   stagecraft::padding padding = stagecraft::padding::valid;
@@ -62200,7 +62259,9 @@ struct conv1d : convolution<conv1d, int> {
 
   /// Any other argument: E1025.
   template <class L = conv1d>
-  constexpr explicit conv1d(detail::wrong_options, ...) : convolution(1, 1) {
+  constexpr explicit conv1d(detail::wrong_options, detail::wrong_options = {}, detail::wrong_options = {},
+                            detail::wrong_options = {})
+      : convolution(1, 1) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 };
@@ -62225,7 +62286,9 @@ struct conv2d : convolution<conv2d, size_2d> {
 
   /// Any other argument: E1025.
   template <class L = conv2d>
-  constexpr explicit conv2d(detail::wrong_options, ...) : convolution(1, 1) {
+  constexpr explicit conv2d(detail::wrong_options, detail::wrong_options = {}, detail::wrong_options = {},
+                            detail::wrong_options = {})
+      : convolution(1, 1) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 };
@@ -62277,7 +62340,7 @@ namespace stagecraft::layers {
 /// Keras's keyword arguments of LocallyConnected1D (Size is int) and LocallyConnected2D (Size is size_2d).
 template <class Size>
 struct locally_connected_options {
-  Size strides = 1;                                          ///< how far the window moves from one output to the next
+  Size strides = 1;  ///< the distance that the window moves from one output to the next
   stagecraft::padding padding = stagecraft::padding::valid;  ///< `valid` alone: windows lie inside the input
   bool use_bias = true;  ///< true if the layer has weights `bias`, one per output, which are added to the result
   initializer kernel_initializer = initializers::glorot_uniform{};  ///< the values that the kernel begins with
@@ -62373,7 +62436,7 @@ namespace stagecraft::layers {
 
 /// Keras's keyword arguments of DepthwiseConv2D.
 struct depthwise_conv2d_options {
-  /// How far the window moves from one output to the next: one number, or {height, width} for images.
+  /// The distance that the window moves from one output to the next: one number, or {height, width} for images.
   size_2d strides = 1;
   /// `valid`: windows lie inside the input; `same`: zeros are added around it, so that stride 1 keeps its size.
   stagecraft::padding padding = stagecraft::padding::valid;
@@ -62436,7 +62499,9 @@ struct depthwise_conv2d : convolution_layer<depthwise_conv2d, size_2d, depthwise
   using convolution_layer::convolution_layer;
   /// Any other argument: E1025.
   template <class L = depthwise_conv2d>
-  constexpr explicit depthwise_conv2d(detail::wrong_options, ...) : depthwise_conv2d(size_2d(1)) {
+  constexpr explicit depthwise_conv2d(detail::wrong_options, detail::wrong_options = {}, detail::wrong_options = {},
+                                      detail::wrong_options = {})
+      : depthwise_conv2d(size_2d(1)) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
@@ -62461,7 +62526,7 @@ struct depthwise_conv2d : convolution_layer<depthwise_conv2d, size_2d, depthwise
 /// Keras's keyword arguments of SeparableConv1D (Size is int) and SeparableConv2D (Size is size_2d).
 template <class Size>
 struct separable_convolution_options {
-  /// How far the window moves from one output to the next: one number, or {height, width} for images.
+  /// The distance that the window moves from one output to the next: one number, or {height, width} for images.
   Size strides = 1;
   /// `valid`: windows lie inside the input; `same`: zeros are added around it, so that stride 1 keeps its size.
   stagecraft::padding padding = stagecraft::padding::valid;
@@ -62577,7 +62642,9 @@ struct separable_conv1d : separable_convolution<separable_conv1d, int> {
 
   /// Any other argument: E1025.
   template <class L = separable_conv1d>
-  constexpr explicit separable_conv1d(detail::wrong_options, ...) : separable_convolution(1, 1) {
+  constexpr explicit separable_conv1d(detail::wrong_options, detail::wrong_options = {}, detail::wrong_options = {},
+                                      detail::wrong_options = {})
+      : separable_convolution(1, 1) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 };
@@ -62601,7 +62668,9 @@ struct separable_conv2d : separable_convolution<separable_conv2d, size_2d> {
 
   /// Any other argument: E1025.
   template <class L = separable_conv2d>
-  constexpr explicit separable_conv2d(detail::wrong_options, ...) : separable_convolution(1, 1) {
+  constexpr explicit separable_conv2d(detail::wrong_options, detail::wrong_options = {}, detail::wrong_options = {},
+                                      detail::wrong_options = {})
+      : separable_convolution(1, 1) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 };
@@ -62617,7 +62686,7 @@ namespace stagecraft::layers {
 /// Keras's keyword arguments of Conv1DTranspose (Size is int) and Conv3DTranspose (Size is size_3d).
 template <class Size>
 struct transposed_convolution_options {
-  Size strides = 1;  ///< how far the window moves from one input to the next
+  Size strides = 1;  ///< the distance that the window moves from one input to the next
   /// `valid`: windows lie inside the output; `same`: they reach beyond it, so that stride 1 keeps the size.
   stagecraft::padding padding = stagecraft::padding::valid;
   Size output_padding = -1;  ///< Keras's None by default
@@ -62693,7 +62762,7 @@ struct conv1d_transpose : transposed_convolution<conv1d_transpose, int> {
 
 /// Keras's keyword arguments of Conv2DTranspose.
 struct conv2d_transpose_options {
-  /// How far the window moves from one output to the next: one number, or {height, width} for images.
+  /// The distance that the window moves from one output to the next: one number, or {height, width} for images.
   size_2d strides = 1;
   /// `valid`: windows lie inside the input; `same`: zeros are added around it, so that stride 1 keeps its size.
   stagecraft::padding padding = stagecraft::padding::valid;
@@ -62766,7 +62835,9 @@ struct conv2d_transpose : convolution_layer<conv2d_transpose, size_2d, conv2d_tr
   using convolution_layer::convolution_layer;
   /// Any other argument: E1025.
   template <class L = conv2d_transpose>
-  constexpr explicit conv2d_transpose(detail::wrong_options, ...) : conv2d_transpose(1, 1) {
+  constexpr explicit conv2d_transpose(detail::wrong_options, detail::wrong_options = {}, detail::wrong_options = {},
+                                      detail::wrong_options = {})
+      : conv2d_transpose(1, 1) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
@@ -62841,7 +62912,9 @@ struct activation : layer<activation> {
   using layer::layer;
   /// No argument, or any other: E1025.
   template <class L = activation>
-  constexpr explicit activation(detail::wrong_options = {}, ...) : activation(linear) {
+  constexpr explicit activation(detail::wrong_options = {}, detail::wrong_options = {}, detail::wrong_options = {},
+                                detail::wrong_options = {})
+      : activation(linear) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
@@ -62915,7 +62988,9 @@ struct dense : layer<dense> {
   using layer::layer;
   /// No argument, or any other: E1025.
   template <class L = dense>
-  constexpr explicit dense(detail::wrong_options = {}, ...) : dense(1) {
+  constexpr explicit dense(detail::wrong_options = {}, detail::wrong_options = {}, detail::wrong_options = {},
+                           detail::wrong_options = {})
+      : dense(1) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
@@ -63240,7 +63315,9 @@ struct embedding : layer<embedding> {
   using layer::layer;
   /// No argument, or any other: E1025.
   template <class L = embedding>
-  constexpr explicit embedding(detail::wrong_options = {}, ...) : embedding(1, 1) {
+  constexpr explicit embedding(detail::wrong_options = {}, detail::wrong_options = {}, detail::wrong_options = {},
+                               detail::wrong_options = {})
+      : embedding(1, 1) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
@@ -63607,7 +63684,9 @@ struct concatenate : layer<concatenate> {
   /// Any other argument: E1025.
   using layer::layer;
   template <class L = concatenate>
-  constexpr explicit concatenate(detail::wrong_options, ...) : concatenate(-1) {
+  constexpr explicit concatenate(detail::wrong_options, detail::wrong_options = {}, detail::wrong_options = {},
+                                 detail::wrong_options = {})
+      : concatenate(-1) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
@@ -63895,7 +63974,9 @@ struct batch_normalization : layer<batch_normalization> {
   /// Any other argument: E1025.
   using layer::layer;
   template <class L = batch_normalization>
-  constexpr explicit batch_normalization(detail::wrong_options, ...) : batch_normalization() {
+  constexpr explicit batch_normalization(detail::wrong_options, detail::wrong_options = {}, detail::wrong_options = {},
+                                         detail::wrong_options = {})
+      : batch_normalization() {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
@@ -64037,7 +64118,9 @@ struct group_normalization : layer<group_normalization> {
   /// Any other argument: E1025.
   using layer::layer;
   template <class L = group_normalization>
-  constexpr explicit group_normalization(detail::wrong_options, ...) : group_normalization() {
+  constexpr explicit group_normalization(detail::wrong_options, detail::wrong_options = {}, detail::wrong_options = {},
+                                         detail::wrong_options = {})
+      : group_normalization() {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
@@ -64196,7 +64279,9 @@ struct layer_normalization : layer<layer_normalization> {
   /// Any other argument: E1025.
   using layer::layer;
   template <class L = layer_normalization>
-  constexpr explicit layer_normalization(detail::wrong_options, ...) : layer_normalization() {
+  constexpr explicit layer_normalization(detail::wrong_options, detail::wrong_options = {}, detail::wrong_options = {},
+                                         detail::wrong_options = {})
+      : layer_normalization() {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
@@ -64354,7 +64439,9 @@ struct global_pooling_layer : layer<Derived> {
   /// Any other argument: E1025.
   using layer<Derived>::layer;
   template <class L = Derived>
-  constexpr explicit global_pooling_layer(detail::wrong_options, ...) : global_pooling_layer() {
+  constexpr explicit global_pooling_layer(detail::wrong_options, detail::wrong_options = {}, detail::wrong_options = {},
+                                          detail::wrong_options = {})
+      : global_pooling_layer() {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
@@ -64552,18 +64639,20 @@ struct pooling_layer : layer<Derived> {
   /// Any other argument: E1025.
   using layer<Derived>::layer;
   template <class L = Derived>
-  constexpr explicit pooling_layer(detail::wrong_options, ...) : pooling_layer(Size(2)) {
+  constexpr explicit pooling_layer(detail::wrong_options, detail::wrong_options = {}, detail::wrong_options = {},
+                                   detail::wrong_options = {})
+      : pooling_layer(Size(2)) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
-  /// How the window slides along the height of an input of this shape; a sequence has height 1.
+  /// The steps of the window along the height of an input of this shape; a sequence has height 1.
   [[nodiscard]] constexpr sliding_window rows(shape const& in) const {
     if constexpr (is_2d)
       return {.input = in[0], .window = pool_size.height, .stride = strides.height, .padding = padding};
     else
       return {};
   }
-  /// How the window slides along the width of an image, or the steps of a sequence.
+  /// The steps of the window along the width of an image, or the steps of a sequence.
   [[nodiscard]] constexpr sliding_window columns(shape const& in) const {
     if constexpr (is_2d)
       return {.input = in[1], .window = pool_size.width, .stride = strides.width, .padding = padding};
@@ -64870,7 +64959,7 @@ struct normalization : option_layer<normalization, normalization_options, &norma
 struct discretization_options {
   number_list bin_boundaries = {};  ///< the begins of the ranges in ascending order; up to 32
   int num_bins = 0;                 ///< or the number of ranges, whose boundaries are a weight: see a trainer's adapt
-  float epsilon = 0.01F;            ///< how exactly adapt follows the data; smaller is more exact and slower
+  float epsilon = 0.01F;            ///< the error with which adapt follows the data; a smaller one is slower
   /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
   fixed_name name = {};
   /// False: a frozen layer, whose weights training does not change.
@@ -64997,7 +65086,7 @@ namespace stagecraft::layers {
 
 /// Keras's keyword arguments of Resizing after the sizes.
 struct resizing_options {
-  /// How pixels are computed from those of the input.
+  /// The rule that computes pixels from those of the input.
   stagecraft::interpolation interpolation = interpolation::bilinear;
   /// True if the largest part in the middle with the new size's aspect ratio is cut out first, so that nothing is
   /// stretched.
@@ -65113,7 +65202,9 @@ struct center_crop : layer<center_crop> {
   using layer::layer;
   /// No argument, or any other: E1025.
   template <class L = center_crop>
-  constexpr explicit center_crop(detail::wrong_options = {}, ...) : center_crop(1, 1) {
+  constexpr explicit center_crop(detail::wrong_options = {}, detail::wrong_options = {}, detail::wrong_options = {},
+                                 detail::wrong_options = {})
+      : center_crop(1, 1) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
@@ -65329,7 +65420,7 @@ struct random_contrast : argument_layer<random_contrast, random_contrast_options
 
 namespace stagecraft {
 
-/// How an image (a b c d) continues beyond its borders.
+/// The continuation of an image (a b c d) beyond its borders.
 enum class fill_mode : unsigned char {
   reflect,   ///< d c b a, a b c d, d c b a
   constant,  ///< a number everywhere
@@ -65343,7 +65434,7 @@ namespace stagecraft::layers {
 
 /// Keras's keyword arguments of RandomTranslation, RandomRotation and RandomZoom.
 struct random_warp_options {
-  stagecraft::fill_mode fill_mode = fill_mode::reflect;  ///< how an image continues beyond its borders
+  stagecraft::fill_mode fill_mode = fill_mode::reflect;  ///< the continuation of an image beyond its borders
   /// `bilinear` between pixels, or the `nearest` pixel.
   stagecraft::interpolation interpolation = interpolation::bilinear;
   std::uint64_t seed = 0;  ///< the seed of random numbers; 0: the trainer's seed
@@ -65656,7 +65747,9 @@ struct dropout : layer<dropout> {
   using layer::layer;
   /// No argument, or any other: E1025.
   template <class L = dropout>
-  constexpr explicit dropout(detail::wrong_options = {}, ...) : dropout(0.5F) {
+  constexpr explicit dropout(detail::wrong_options = {}, detail::wrong_options = {}, detail::wrong_options = {},
+                             detail::wrong_options = {})
+      : dropout(0.5F) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
@@ -65697,7 +65790,9 @@ struct spatial_dropout_layer : layer<Derived> {
   using layer<Derived>::layer;
   /// No argument, or any other: E1025.
   template <class L = Derived>
-  constexpr explicit spatial_dropout_layer(detail::wrong_options = {}, ...) : spatial_dropout_layer(0.5F) {
+  constexpr explicit spatial_dropout_layer(detail::wrong_options = {}, detail::wrong_options = {},
+                                           detail::wrong_options = {}, detail::wrong_options = {})
+      : spatial_dropout_layer(0.5F) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
@@ -65781,7 +65876,9 @@ struct noise_layer : layer<Derived> {
   using layer<Derived>::layer;
   /// No argument, or any other: E1025.
   template <class L = Derived>
-  constexpr explicit noise_layer(detail::wrong_options = {}, ...) : noise_layer(0) {
+  constexpr explicit noise_layer(detail::wrong_options = {}, detail::wrong_options = {}, detail::wrong_options = {},
+                                 detail::wrong_options = {})
+      : noise_layer(0) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
@@ -65971,7 +66068,9 @@ struct cropping1d : layer<cropping1d> {
   /// Any other argument: E1025.
   using layer::layer;
   template <class L = cropping1d>
-  constexpr explicit cropping1d(detail::wrong_options, ...) : cropping1d() {
+  constexpr explicit cropping1d(detail::wrong_options, detail::wrong_options = {}, detail::wrong_options = {},
+                                detail::wrong_options = {})
+      : cropping1d() {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
@@ -66015,7 +66114,9 @@ struct cropping2d : layer<cropping2d> {
   /// Any other argument: E1025.
   using layer::layer;
   template <class L = cropping2d>
-  constexpr explicit cropping2d(detail::wrong_options, ...) : cropping2d() {
+  constexpr explicit cropping2d(detail::wrong_options, detail::wrong_options = {}, detail::wrong_options = {},
+                                detail::wrong_options = {})
+      : cropping2d() {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
@@ -66058,7 +66159,9 @@ struct cropping3d : layer<cropping3d> {
   /// Any other argument: E1025.
   using layer::layer;
   template <class L = cropping3d>
-  constexpr explicit cropping3d(detail::wrong_options, ...) : cropping3d() {
+  constexpr explicit cropping3d(detail::wrong_options, detail::wrong_options = {}, detail::wrong_options = {},
+                                detail::wrong_options = {})
+      : cropping3d() {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
@@ -66105,7 +66208,9 @@ struct reshape : layer<reshape> {
   using layer::layer;
   /// No argument, or any other: E1025.
   template <class L = reshape>
-  constexpr explicit reshape(detail::wrong_options = {}, ...) : reshape(1) {
+  constexpr explicit reshape(detail::wrong_options = {}, detail::wrong_options = {}, detail::wrong_options = {},
+                             detail::wrong_options = {})
+      : reshape(1) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
@@ -66162,7 +66267,9 @@ struct permute : layer<permute> {
   using layer::layer;
   /// No argument, or any other: E1025.
   template <class L = permute>
-  constexpr explicit permute(detail::wrong_options = {}, ...) : permute(1) {
+  constexpr explicit permute(detail::wrong_options = {}, detail::wrong_options = {}, detail::wrong_options = {},
+                             detail::wrong_options = {})
+      : permute(1) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
@@ -66196,7 +66303,9 @@ struct repeat_vector : layer<repeat_vector> {
   using layer::layer;
   /// No argument, or any other: E1025.
   template <class L = repeat_vector>
-  constexpr explicit repeat_vector(detail::wrong_options = {}, ...) : repeat_vector(1) {
+  constexpr explicit repeat_vector(detail::wrong_options = {}, detail::wrong_options = {}, detail::wrong_options = {},
+                                   detail::wrong_options = {})
+      : repeat_vector(1) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
@@ -66242,7 +66351,9 @@ struct zero_padding1d : layer<zero_padding1d> {
   /// Any other argument: E1025.
   using layer::layer;
   template <class L = zero_padding1d>
-  constexpr explicit zero_padding1d(detail::wrong_options, ...) : zero_padding1d() {
+  constexpr explicit zero_padding1d(detail::wrong_options, detail::wrong_options = {}, detail::wrong_options = {},
+                                    detail::wrong_options = {})
+      : zero_padding1d() {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
@@ -66282,7 +66393,9 @@ struct zero_padding2d : layer<zero_padding2d> {
   /// Any other argument: E1025.
   using layer::layer;
   template <class L = zero_padding2d>
-  constexpr explicit zero_padding2d(detail::wrong_options, ...) : zero_padding2d() {
+  constexpr explicit zero_padding2d(detail::wrong_options, detail::wrong_options = {}, detail::wrong_options = {},
+                                    detail::wrong_options = {})
+      : zero_padding2d() {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
@@ -66321,7 +66434,9 @@ struct zero_padding3d : layer<zero_padding3d> {
   /// Any other argument: E1025.
   using layer::layer;
   template <class L = zero_padding3d>
-  constexpr explicit zero_padding3d(detail::wrong_options, ...) : zero_padding3d() {
+  constexpr explicit zero_padding3d(detail::wrong_options, detail::wrong_options = {}, detail::wrong_options = {},
+                                    detail::wrong_options = {})
+      : zero_padding3d() {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
@@ -66356,7 +66471,7 @@ enum class merge_mode : unsigned char {
 
 /// Keras's keyword arguments of Bidirectional.
 struct bidirectional_options {
-  /// How the results of the two directions become one.
+  /// The rule that makes one result of those of the two directions.
   layers::merge_mode merge_mode = merge_mode::concat;
   /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
   fixed_name name = {};
@@ -66662,7 +66777,9 @@ struct lstm : recurrent_layer<layer<lstm>, lstm, 2> {
   using recurrent_layer::recurrent_layer;
   /// No argument, or any other: E1025.
   template <class L = lstm>
-  constexpr explicit lstm(detail::wrong_options = {}, ...) : lstm(1) {
+  constexpr explicit lstm(detail::wrong_options = {}, detail::wrong_options = {}, detail::wrong_options = {},
+                          detail::wrong_options = {})
+      : lstm(1) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
@@ -66751,7 +66868,7 @@ namespace stagecraft::layers {
 /// Keras's keyword arguments of ConvLSTM1D (Size is int), ConvLSTM2D (size_2d) and ConvLSTM3D (size_3d).
 template <class Size>
 struct conv_lstm_options {
-  Size strides = 1;  ///< how far the window over the inputs moves from one output to the next
+  Size strides = 1;  ///< the distance that the window over the inputs moves between outputs
   /// `valid`: windows lie inside the inputs; `same`: zeros are added around them. Windows over states are `same`.
   stagecraft::padding padding = stagecraft::padding::valid;
   Size dilation_rate = 1;                    ///< the distance between neighbouring elements of the window over inputs
@@ -66763,7 +66880,7 @@ struct conv_lstm_options {
   initializer recurrent_initializer = initializers::orthogonal{};
   initializer bias_initializer = initializers::zeros{};  ///< the values that the bias begins with
   bool unit_forget_bias =
-      true;  ///< whether the bias of the forget gate begins with ones, whatever bias_initializer says
+      true;  ///< true if the bias of the forget gate begins with ones, whatever bias_initializer says
   regularizer kernel_regularizer = {};     ///< a penalty on the kernel that is added to the loss
   regularizer recurrent_regularizer = {};  ///< a penalty on the recurrent kernel that is added to the loss
   regularizer bias_regularizer = {};       ///< a penalty on the bias that is added to the loss
@@ -67018,7 +67135,9 @@ struct gru : recurrent_layer<layer<gru>, gru, 1> {
   using recurrent_layer::recurrent_layer;
   /// No argument, or any other: E1025.
   template <class L = gru>
-  constexpr explicit gru(detail::wrong_options = {}, ...) : gru(1) {
+  constexpr explicit gru(detail::wrong_options = {}, detail::wrong_options = {}, detail::wrong_options = {},
+                         detail::wrong_options = {})
+      : gru(1) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
@@ -67342,7 +67461,9 @@ struct simple_rnn : recurrent_layer<layer<simple_rnn>, simple_rnn, 1> {
   using recurrent_layer::recurrent_layer;
   /// No argument, or any other: E1025.
   template <class L = simple_rnn>
-  constexpr explicit simple_rnn(detail::wrong_options = {}, ...) : simple_rnn(1) {
+  constexpr explicit simple_rnn(detail::wrong_options = {}, detail::wrong_options = {}, detail::wrong_options = {},
+                                detail::wrong_options = {})
+      : simple_rnn(1) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
@@ -68007,7 +68128,7 @@ constexpr void check_entry(diagnostic& problem, int position) {
   }
 }
 
-/// Whether the first entry is an input, so that the model can be checked where it is named. Compiles the `call` of each
+/// True if the first entry is an input, so that the model can be checked where it is named. Compiles the `call` of each
 /// entry, known by its type alone: a mistake in one's own is reported here, where GCC prints no model on the way to it.
 template <class... Entries>
 inline constexpr bool compiled_with_input = false;
@@ -68444,7 +68565,7 @@ constexpr long long count_trainable_parameters() {
 
 namespace stagecraft::models {
 
-/// Whether a model's summary has no column "Connected to": a sequential model, a subclass, or a functional model whose
+/// True if a model's summary has no column "Connected to": a sequential model, a subclass, or a functional model whose
 /// calls form one chain.
 template <Model M>
 inline constexpr bool is_sequential_like = [] {
@@ -70231,8 +70352,13 @@ class option_callback : public callback {
   // any constructor, such as the name of a file.
   template <class O = Options>
   option_callback(refusing<wrong_callback_options<O>>, ...) {}
+#pragma clang diagnostic push
+#pragma clang diagnostic ignored "-Wc++26-extensions"
   template <class O = Options>
-  explicit option_callback(...) noexcept(report<wrong_callback_options<O>::problem>()) {}
+  explicit option_callback(...) = delete(
+      "the callback is given something that it does not take, such as an option that it does not have, or one of "
+      "another type; its options' docstrings say what it takes [E4141]");
+#pragma clang diagnostic pop
 #endif
 };
 
@@ -70813,7 +70939,7 @@ class learning_rate_logger : public callback {
 
 namespace stagecraft {
 
-/// How one state of the bar replaces the one before.
+/// The way that one state of the bar replaces the one before.
 enum class display_mode : unsigned char {
   automatic,  ///< `dynamic` when stdout is a terminal or PyCharm's console, else `lines`
   dynamic,    ///< backspaces and a carriage return; Keras does this on every POSIX system, also into files
@@ -70828,7 +70954,7 @@ struct progress_bar_options {
   double interval = 0.05;  ///< least time between two states of the bar, in seconds
   /// The name of a step, as in "3ms/step".
   std::string_view unit_name = "step";
-  /// How a state of the bar replaces the one before: redrawn in place, or on a new line.
+  /// The way that a state of the bar replaces the one before: redrawn in place, or on a new line.
   display_mode display = display_mode::automatic;
   /// The destination of messages; standard output by default.
   trainers::text_output output{};
@@ -72079,7 +72205,7 @@ struct fit_options {
 /// Options of `evaluate`; names, order and defaults are Keras's. Each can be left out.
 struct evaluate_options {
   int batch_size = 0;                       ///< samples per step; 0: the training description's
-  int verbose = 1;                          ///< what is printed: 0 nothing, 1 a progress bar, 2 one line
+  int verbose = 1;                          ///< the printed text: 0 nothing, 1 a progress bar, 2 one line
   trainers::sample_source sample_weight{};  ///< one number per sample
   int steps = 0;                            ///< batches, of all replicas together; 0: all of them
   /// The callbacks, such as `{&log}`, called in this order.
@@ -72092,7 +72218,7 @@ struct evaluate_options {
 /// Options of `predict`; names, order and defaults are Keras's. Each can be left out.
 struct predict_options {
   int batch_size = 0;  ///< samples per step; 0: the training description's
-  int verbose = 0;     ///< what is printed: 0 nothing, 1 a progress bar, 2 one line
+  int verbose = 0;     ///< the printed text: 0 nothing, 1 a progress bar, 2 one line
   int steps = 0;       ///< batches, of all replicas together; 0: all of them
   /// The callbacks, such as `{&log}`, called in this order.
   trainers::callback_pointers callbacks{};
@@ -72562,7 +72688,7 @@ inline void check_labels(char const* argument, sample_source const& labels, labe
 }
 
 /// E4006: as in Keras, classes from 0 on, each one once, whether or not the model or the data know them all; and no
-/// sample without a class: one whose target, rounded if it is a single number, is behind the last class. An empty list
+/// sample without a class: one whose target, rounded if it is a single number, is past the last class. An empty list
 /// is fine.
 /// \param targets the array that `row_weights` takes the classes from
 [[gnu::cold]] inline void check_class_weight(std::vector<class_weight_entry> const& weights,
@@ -72651,9 +72777,9 @@ inline void check_steps(char const* option, int steps, int batches) {
 
 namespace stagecraft::trainers {
 
-/// What an input may hold beside any numbers.
+/// The limits on the numbers of an input.
 struct index_rule {
-  bool is_whole = false;   ///< whether its type is int32
+  bool is_whole = false;   ///< true if its type is int32
   int rows = 0;            ///< rows of the smallest table that it names rows of; 0: it names none
   std::string_view layer;  ///< the name of the table's layer
 };
@@ -72851,7 +72977,7 @@ struct argument_names {
   char const* sample_weight = "sample_weight";
 };
 
-/// What the inputs may hold beside any numbers.
+/// The limits on the numbers of the inputs.
 template <class Session>
 [[nodiscard]] constexpr auto index_rules_of() {
   std::array<index_rule, static_cast<std::size_t>(Session::input_count())> rules;
@@ -73946,9 +74072,7 @@ class step_results {
 
   template <class Each>
   static void for_each_metric(Each const& each) {
-    [&]<std::size_t... Index>(std::index_sequence<Index...>) {
-      (each.template operator()<Index>(), ...);
-    }(std::make_index_sequence<metrics>{});
+    for_each_index<metrics>(each);
   }
   template <std::size_t Index>
   void add_metric(step_view<Session> const& step) {
@@ -74031,6 +74155,7 @@ class replica_results {
     for (auto& each : replicas_) each.results.begin_execution(steps);
   }
   [[nodiscard]] results_of_one& operator[](int replica) { return replicas_[replica].results; }
+  [[nodiscard]] results_of_one const& operator[](int replica) const { return replicas_[replica].results; }
 
   /// Takes over the results of replicas in other processes.
   void gather()
@@ -74050,7 +74175,9 @@ class replica_results {
     };
     copy(true);
     if constexpr (Session::sizes::splits)
-      Session::sizes::processes::send(process_of_results<typename Session::sizes>(0), bytes.data(), bytes.size());
+      for (int replica = 0; replica < replicas; ++replica)
+        Session::sizes::processes::send(process_of_results<typename Session::sizes>(replica),
+                                        bytes.data() + static_cast<std::size_t>(replica) * size, size);
     else
       Session::sizes::processes::gather(bytes.data(), size, replicas);
     copy(false);
@@ -74184,12 +74311,16 @@ auto run_single(Session& session, batch_loader<Session> const& data) {
   session.begin_run();
   auto const bring = [&](auto& to, int, int) { data.load(to, rows); };
   auto const take = [&](auto const& step) {
-    if (step.replica() == Session::sizes::first_replica()) means.add(step);
+    if (step.replica() == (Session::sizes::splits ? 0 : Session::sizes::first_replica())) means.add(step);
   };
   if constexpr (Kind == run_kind::training)
     session.train(1, bring, take);
   else
     session.test(1, bring, take);
+  if constexpr (Session::sizes::splits)
+    means.for_each_part([](auto& part) {
+      Session::sizes::processes::send(process_of_results<typename Session::sizes>(0), &part, sizeof part);
+    });
   return means.values();
 }
 
@@ -74652,9 +74783,7 @@ class prepared_batch {
   template <class Destination>
   void copy_all(Destination& to) {
     copy_inputs(to);
-    [&]<std::size_t... Output>(std::index_sequence<Output...>) {
-      (copy(inputs + Output, to.template target<Output>()), ...);
-    }(std::make_index_sequence<outputs>{});
+    for_each_index<outputs>([&]<int Output>() { copy(inputs + Output, to.template target<Output>()); });
     for (std::size_t output = 0; output < outputs; ++output) copy(inputs + outputs + output, to.scale(output));
   }
 
@@ -74726,7 +74855,7 @@ class batch_feed {
   /// Call it before the first of `steps` steps of each replica. The returned object lives until the last step is done.
   [[nodiscard]] auto start([[maybe_unused]] int steps) {
     if constexpr (prefetch_depth > 0)
-      return queue_.start(std::int64_t{steps} * sizes::replicas_here(), fill_);
+      return queue_.start(std::int64_t{steps} * sizes::fed_here().count, fill_);
     else
       return no_queue{};
   }
@@ -74738,7 +74867,8 @@ class batch_feed {
   /// Copies the batch of a replica's step to `to`.
   template <class Destination>
   void load(Destination& to, int replica, int step) {
-    std::int64_t const batch = std::int64_t{step} * sizes::replicas_here() + replica - sizes::first_replica();
+    auto const here = sizes::fed_here();
+    std::int64_t const batch = std::int64_t{step} * here.count + replica - here.first;
     if constexpr (prefetch_depth == 0) {
       fill_(to, batch);
     } else {
@@ -74763,7 +74893,7 @@ class batch_feed {
       if constexpr (sizes::processes::is_alone) {
         load(to, number);
       } else {  // datasets are read batch after batch, so that those of other processes are passed over
-        int const here = sizes::replicas_here(), first = sizes::first_replica();
+        auto const [first, here] = sizes::fed_here();
         auto const step = number / here * Session::replicas, replica = first + number % here;
         for (int other = 0; replica == first && other < first; ++other) static_cast<void>(rows_of(step + other));
         load(to, step + replica);
@@ -74786,7 +74916,7 @@ class batch_feed {
   [[nodiscard]] static auto make_queue([[maybe_unused]] int busy_threads) {
     if constexpr (prefetch_depth > 0)
       return infeed_queue<prepared_batch<Session>>(
-          sizes::replicas_here(), prefetch_depth, [] { return prepared_batch<Session>(); }, busy_threads);
+          std::max(sizes::fed_here().count, 1), prefetch_depth, [] { return prepared_batch<Session>(); }, busy_threads);
     else
       return no_queue{};
   }
@@ -75005,7 +75135,7 @@ class step_runner {
       return model_.stop_training;
   }
 
-  /// Whether training stops. All processes are about to carry out these steps.
+  /// True if training stops. All processes are about to carry out these steps.
   bool agree(int first, int steps) {
     return processes::agree({.what = static_cast<int>(Kind),
                              .first = first,
@@ -75068,7 +75198,7 @@ class prediction {
       return std::vector<place>(static_cast<std::size_t>(batches));
   }
   /// Takes over the outputs of batches that replicas in other processes have predicted, and the places of these
-  /// batches. Returns the number of samples.
+  /// batches; places may leave room between them, which goes. Returns the number of samples.
   template <class Places>
   std::ptrdiff_t gather(Places& places)
     requires(!Session::sizes::processes::is_alone)
@@ -75084,7 +75214,16 @@ class prediction {
          ...);
       }(indices{});
     }
-    return places.empty() ? 0 : places.back().first + places.back().samples;
+    std::ptrdiff_t seen = 0;
+    for (auto const& [first, samples] : places) {
+      if (first != seen)
+        [&]<std::size_t... Output>(std::index_sequence<Output...>) {
+          (move_rows(std::get<Output>(tensors_).data(), Session::output_shape(Output).size(), first, samples, seen),
+           ...);
+        }(indices{});
+      seen += samples;
+    }
+    return seen;
   }
 
   /// Drops all samples from this number on.
@@ -75114,6 +75253,11 @@ class prediction {
     for (std::size_t axis = 1; axis < extents.size(); ++axis)
       extents[axis] = static_cast<std::size_t>(Session::output_shape(Output)[static_cast<int>(axis) - 1]);
     return tensor<Output>::from_shape(extents);
+  }
+
+  static void move_rows(float* rows, std::ptrdiff_t size, std::ptrdiff_t from, std::ptrdiff_t count,
+                        std::ptrdiff_t to) {
+    std::copy_n(rows + from * size, count * size, rows + to * size);
   }
 
   template <std::size_t Output, class View>
@@ -75199,11 +75343,12 @@ auto predict_batches(Trained& model, batch_loader<typename Trained::session_type
   predicted.run(nothing, none, [&](auto const& view, int step) {
     int const batch = step * replicas + view.replica();
     if (batch >= taken) return;
-    // A process that has the last stage alone reads no samples, and sees all batches in their order.
-    auto const first = session::sizes::splits ? seen : order.first_sample(batch, batch_size);
+    // A process that has the last stage alone reads no samples, and does not know how many those before are.
+    auto const first =
+        session::sizes::splits ? std::ptrdiff_t{batch} * batch_size : order.first_sample(batch, batch_size);
     result.copy(view, first);
     if constexpr (!is_alone) places[std::size_t(batch)] = {first, view.valid_samples()};
-    if (batch == taken - 1 || session::sizes::splits) seen = first + view.valid_samples();
+    if (batch == taken - 1) seen = first + view.valid_samples();
   });
   if constexpr (!session::sizes::processes::is_alone) seen = result.gather(places);
   result.shorten(seen);
@@ -75329,31 +75474,50 @@ struct pipeline_sizes : session_shape<typename Job::described> {
   static constexpr auto const& weights = weight_storage_of<model, architecture>;
   static constexpr int replicas = Replicas;
   using processes = processes_of<machine>;
-  /// The replicas of this process, `first_replica` and those after it.
+  /// True if the devices of a replica may be in several processes.
+  static constexpr bool splits = detail::splits_replicas<Job>;
+  /// The replicas that this process has devices of: `first_replica` and those after it.
   [[nodiscard]] static constexpr int replicas_here() {
     if constexpr (processes::is_alone)
       return Replicas;
+    else if constexpr (splits)
+      return (processes::first_of(processes::number() + 1, Replicas * devices) - 1) / devices - first_replica() + 1;
     else
       return processes::replicas_here(Replicas);
   }
   [[nodiscard]] static constexpr int first_replica() {
     if constexpr (processes::is_alone)
       return 0;
+    else if constexpr (splits)
+      return processes::first_of(processes::number(), Replicas * devices) / devices;
     else
       return processes::first_replica(Replicas);
   }
-  /// Whether the devices of a replica may be in several processes, and which of them a device is in.
-  static constexpr bool splits = processes::most > Replicas;
-  [[nodiscard]] static int process_of(int device)
+  /// The process of a replica's device.
+  [[nodiscard]] static int process_of(int replica, int device)
     requires(splits)
   {
-    return processes::process_of(device, devices);
+    return processes::process_of(replica * devices + device, Replicas * devices);
   }
-  [[nodiscard]] static constexpr bool is_here([[maybe_unused]] int device) {
+  [[nodiscard]] static constexpr bool is_here([[maybe_unused]] int replica, [[maybe_unused]] int device) {
     if constexpr (splits)
-      return process_of(device) == processes::number();
+      return process_of(replica, device) == processes::number();
     else
       return true;
+  }
+  /// The replicas whose samples this process reads: those whose first stage it has.
+  struct fed_replicas {
+    int first = 0;
+    int count = 0;
+  };
+  [[nodiscard]] static constexpr fed_replicas fed_here() {
+    fed_replicas result{first_replica(), replicas_here()};
+    if constexpr (splits) {
+      int const device = table<main_mode>().device_of_stage(0);
+      if (!is_here(result.first + result.count - 1, device)) --result.count;
+      if (result.count > 0 && !is_here(result.first, device)) ++result.first, --result.count;
+    }
+    return result;
   }
   static constexpr long long all_targets = shape::has_losses ? shape::target_offset(shape::end_count) : 0;
   static constexpr long long all_scales = shape::has_losses ? shape::scale_offset(shape::end_count) : 0;
@@ -75371,7 +75535,7 @@ struct pipeline_sizes : session_shape<typename Job::described> {
   }
   /// Threads that work on one device: at most; and all of them.
   static constexpr int threads_of_device = detail::threads_of_device<Job>;
-  static constexpr int workers = std::min(machine::threads, splits ? 1 : replicas / processes::most * devices);
+  static constexpr int workers = std::min(machine::threads, detail::devices_of_all<Job>);
   static constexpr int threads = threads_of_device > 1 ? machine::threads : workers;
   /// Number of threads that work on the devices of a worker.
   [[nodiscard]] static constexpr int threads_of_worker(int worker) {
@@ -75512,15 +75676,19 @@ struct pipeline_memory {
         scales(Sizes::most_targets * Sizes::all_scales),
         norms(Sizes::norm_blocks_of_weights()),
         loss_scales(Sizes::devices, Sizes::loss_scale.initial_scale) {
-    [&]<std::size_t... Device>(std::index_sequence<Device...>) {
-      ((blocks[Device] = aligned_block(
-            Sizes::is_here(static_cast<int>(Device)) ? Sizes::template block_floats<static_cast<int>(Device)>() : 0)),
-       ...);
-    }(std::make_index_sequence<Sizes::devices>{});
+    for_each_index<Sizes::devices>([&]<int Device>() {
+      blocks[Device] = aligned_block(Sizes::is_here(number, Device) ? Sizes::template block_floats<Device>() : 0);
+    });
     [&]<std::size_t... Stage>(std::index_sequence<Stage...>) {
-      ((remote[Stage] = aligned_block(Sizes::template remote_floats<static_cast<int>(Stage)>)), ...);
+      auto const is_here = [number](int stage) {
+        return Sizes::is_here(number, Sizes::template table<Sizes::main_mode>().device_of_stage(stage));
+      };
+      ((remote[Stage] = aligned_block(
+            is_here(static_cast<int>(Stage)) ? Sizes::template remote_floats<static_cast<int>(Stage)> : 0)),
+       ...);
     }(std::make_index_sequence<Sizes::stages>{});
     for (int device = 0; device < Sizes::devices; ++device) {
+      if (!Sizes::is_here(number, device)) continue;
       workspaces[device] = aligned_block(workspace_floats);
       widened[device] = aligned_block(widened_floats);
     }
@@ -75585,6 +75753,183 @@ void move_accumulator(pipeline_memory<Sizes>& own, long long offset, long long f
   else
     move(own.gradients.data(), own.local_gradients.data());
 }
+
+}  // namespace stagecraft::engine
+
+// ---- stagecraft/engine/pass_messages.hpp
+// What a pass tells other processes: a stage its results, and that it has finished a micro-batch; a whole model its
+// gradients.
+
+namespace stagecraft::engine {
+
+/// The messages of pass number `Pass`, where the devices of replicas are in several processes (`Sizes::splits`). For
+/// each micro-batch it sends one to every process with a device that waits for it, or whose rings it writes: what it
+/// would copy there. So a count that arrives says all that it says within a process, and what arrives has room. The
+/// first pass tells all processes how many samples a micro-batch has, and the process of the losses their targets.
+template <class Sizes, execution_mode Mode, int Pass>
+class pass_messages {
+  using processes = typename Sizes::processes;
+  using memory_type = pipeline_memory<Sizes>;
+  using job = typename Sizes::job::template in<Mode>;
+  static constexpr timetable const& table = Sizes::template table<Mode>();
+  static constexpr int device = table.device_of_pass(Pass);
+
+  /// The devices that wait for this pass.
+  static constexpr auto receivers = [] {
+    std::array<bool, static_cast<std::size_t>(Sizes::devices)> result{};
+    if (Pass == 0) result.fill(true);
+    for (auto const& transfer : pass_on<job, Pass>.transfers)
+      if (transfer.device >= 0) result[transfer.device] = true;
+    for_each_index<std::size_t{table.passes()}>([&]<int Other>() {
+      for (auto const& wait : pass_on<job, Other>.waits)
+        if (wait.pass == Pass) result[table.device_of_pass(Other)] = true;
+    });
+    return result;
+  }();
+
+ public:
+  /// True if a process gets messages of this pass of a replica. It does not get its own.
+  [[nodiscard]] static bool reaches(int replica, int process) {
+    for (int other = 0; other < Sizes::devices; ++other)
+      if (receivers[other] && Sizes::process_of(replica, other) == process) return true;
+    return false;
+  }
+
+  /// Waits, before the pass works on a micro-batch, for those passes in other processes that it follows.
+  static void await(memory_type& own, std::int64_t micro_batch) {
+    auto const until = [&]<int Other>(std::int64_t count) {
+      if (!Sizes::is_here(own.replica, table.device_of_pass(Other)))
+        pass_messages<Sizes, Mode, Other>::receive(own, count);
+    };
+    if constexpr (Pass > 0) until.template operator()<0>(micro_batch + 1);
+    for_each_index<pass_on<job, Pass>.waits.size()>([&]<int Wait>() {
+      constexpr auto wait = pass_on<job, Pass>.waits[Wait];
+      until.template operator()<wait.pass>(micro_batch + 1 - wait.lag);
+    });
+  }
+  /// Waits for what other processes still tell this one of a round.
+  static void end_round(memory_type& own, std::int64_t micro_batches) {
+    for_each_index<std::size_t{table.passes()}>([&]<int Other>() {
+      using messages = pass_messages<Sizes, Mode, Other>;
+      if (!Sizes::is_here(own.replica, table.device_of_pass(Other)) &&
+          messages::reaches(own.replica, processes::number()))
+        messages::receive(own, micro_batches);
+    });
+  }
+
+  /// Sends what the pass has made of a micro-batch. It returns at once; the memory may change.
+  static void send(memory_type& own, std::int64_t micro_batch) {
+    for (int process = 0; process < processes::count(); ++process) {
+      if (process == processes::number() || !reaches(own.replica, process)) continue;
+      std::vector<float> message;
+      for_each_part(own, micro_batch, process, true,
+                    [&](float const* part, long long floats) { message.insert(message.end(), part, part + floats); });
+      processes::post(process, Pass, std::move(message));
+    }
+  }
+  /// Waits until the pass has finished `count` micro-batches in another process.
+  static void receive(memory_type& own, std::int64_t count) {
+    for (auto known = own.done[Pass].value(); known < count; ++known) {
+      long long floats = 0;
+      for_each_part(own, known, processes::number(), false, [&](float*, long long of_part) { floats += of_part; });
+      std::vector<float> message(static_cast<std::size_t>(floats));
+      processes::take(Sizes::process_of(own.replica, device), Pass, message);
+      float const* from = message.data();
+      for_each_part(own, known, processes::number(), false, [&](float* part, long long of_part) {
+        std::copy_n(from, of_part, part);
+        from += of_part;
+      });
+      if constexpr (Pass == 0) {
+        int samples = 0;
+        std::memcpy(&samples, message.data(), sizeof samples);
+        samples_of(own, known).store(samples, std::memory_order_relaxed);
+      }
+      own.done[Pass].publish(known + 1);
+    }
+  }
+
+ private:
+  [[nodiscard]] static auto& samples_of(memory_type& own, std::int64_t micro_batch) {
+    return own.samples[micro_batch % Sizes::template samples_alive<Mode>];
+  }
+
+  /// each(part, floats) for each part of a message to a process: in the memory of the sender, or of the receiver.
+  template <class Each>
+  static void for_each_part(memory_type& own, std::int64_t micro_batch, int process, bool sends, Each const& each) {
+    if constexpr (Pass == 0) {
+      float number = 0;
+      int const samples = sends ? samples_of(own, micro_batch).load(std::memory_order_relaxed) : 0;
+      static_assert(sizeof number == sizeof samples);
+      std::memcpy(&number, &samples, sizeof number);
+      each(&number, 1LL);
+      if (Sizes::process_of(own.replica, Sizes::device_of_losses) == process) {
+        auto const slot = micro_batch % Sizes::template targets_alive<Mode>;
+        each(own.targets.data() + slot * Sizes::all_targets, Sizes::all_targets);
+        each(own.scales.data() + slot * Sizes::all_scales, Sizes::all_scales);
+      }
+    }
+    for (auto const& transfer : pass_on<job, Pass>.transfers)
+      if (transfer.device >= 0 && Sizes::process_of(own.replica, transfer.device) == process)
+        each(sends ? own.blocks[device].data() + transfer.from.at(micro_batch)
+                   : own.blocks[transfer.device].data() + transfer.to.at(micro_batch),
+             static_cast<long long>(transfer.floats));
+  }
+};
+
+/// The gradients that pass number `Pass` of a model without stages hands to other processes while it still runs: those
+/// of weights beside each other in one sum, as soon as the backward steps of all their layers are done. It begins with
+/// the last ones, whose gradients come first.
+template <class Sizes, class Plan, int Pass>
+class early_gradients {
+  using processes = typename Sizes::processes;
+  static constexpr auto const& pass = Plan::pass;
+  static constexpr long long least_floats = 1 << 16;  // of a sum but the first weights', so that latencies are few
+
+  struct part {
+    long long first = 0, floats = 0;
+    int step = 0;  ///< the step after which all are there
+  };
+  static constexpr auto make_parts() {
+    tracing::growing_array<part> result;
+    auto const& graph = Plan::graph;
+    for (std::size_t i = Sizes::weights.count; i-- > 0;) {
+      if (result.empty() || result.back().floats >= least_floats) result.push_back({});
+      auto& last = result.back();
+      last.first = Sizes::weights.offset[i];
+      last.floats += Sizes::weights.size[i];
+      for (std::size_t step = 0; step < pass.steps.size(); ++step) {
+        auto const& layer = graph.layer(graph.layer_of_parameter(static_cast<int>(i)));
+        bool const writes = pass.steps[step].backward && &graph.layer_of(pass.steps[step].call) == &layer;
+        if (writes && static_cast<int>(step) > last.step) last.step = static_cast<int>(step);
+      }
+    }
+    for (std::size_t i = 1; i < result.size(); ++i)  // all processes begin sums in one order
+      if (result[i].step < result[i - 1].step) result[i].step = result[i - 1].step;
+    return result;
+  }
+  static constexpr std::size_t count = make_parts().size();
+  static constexpr auto parts = [] {
+    std::array<part, count> result{};
+    auto const found = make_parts();
+    for (std::size_t i = 0; i < count; ++i) result[i] = found[i];
+    return result;
+  }();
+
+ public:
+  /// A gradient is final when the step is done: each layer is called once, and nothing is summed in 16 bits or moved.
+  static constexpr bool exist = Pass == 1 && !Sizes::processes::is_alone && !Sizes::splits && Sizes::stages == 1 &&
+                                Sizes::trains && Sizes::replicas > 1 && Sizes::workers == 1 && !Sizes::halves &&
+                                !Sizes::fetches_gradients && Sizes::gradient_floats == Sizes::weights.floats;
+
+  /// Called after a step of the last micro-batch of a weight update, by the thread that leads.
+  static void send(float* gradients, int step) {
+    if (Sizes::replicas_here() > 1) return;
+    for (std::size_t i = 0; i < count; ++i)
+      if (parts[i].step == step)
+        processes::begin_sum(static_cast<int>(i), gradients + parts[i].first, parts[i].floats);
+    processes::template go_on<Plan>();
+  }
+};
 
 }  // namespace stagecraft::engine
 
@@ -75662,9 +76007,7 @@ class pass_weights {
   /// each<Call, Parameter>() for the accumulators of this pass.
   template <class Each>
   static void for_each_accumulator(Each const& each) {
-    [&]<std::size_t... Step>(std::index_sequence<Step...>) {
-      [[maybe_unused]] int const done[]{0, (visit_accumulators<Step>(each), 0)...};
-    }(std::make_index_sequence<pass.steps.size()>{});
+    for_each_index<pass.steps.size()>([&]<int Step>() { visit_accumulators<Step>(each); });
   }
   template <std::size_t Step, class Each>
   static void visit_accumulators(Each const& each) {
@@ -75712,6 +76055,7 @@ class pipeline_pass {
   using team = device_threads<plan::threads>;
   using weights = pass_weights<sizes, plan, Pass>;
   using step_function = void (*)(pass_memory const&);
+  using early = early_gradients<sizes, typename Session::template plan<Mode, Pass>, Pass>;
 
   static constexpr auto const& graph = plan::graph;
   static constexpr auto const& pass = pass_on<typename plan::job, Pass>;
@@ -75774,6 +76118,34 @@ class pipeline_pass {
 
   /// One batch and nothing beside its steps: no feed, results, trace or counts. `x` and `y` hold the whole batch.
   static void call(memory_type& own, pass_memory& memory, float const* x, float* y) {
+    if constexpr (is_tiny)
+      call_inlined(own, memory, x, y);
+    else
+      call_steps(own, memory, x, y);
+  }
+
+  /// The workspace that the steps of this pass need, one after the other.
+  static constexpr workspace_size workspace_floats() {
+    return [&]<std::size_t... Step>(std::index_sequence<Step...>) {
+      workspace_size largest;
+      for (auto const& floats : {largest, policy::template workspace<plan, pass.steps[Step].call>()...})
+        largest = largest.or_more(floats);
+      return largest;
+    }(std::make_index_sequence<pass.steps.size()>{});
+  }
+
+ private:
+  /// True if a call takes some nanoseconds, of which the calls of functions would be a large part.
+  static constexpr bool is_tiny = [] {
+    long long flops = 0;
+    for (auto const& each : graph.calls) flops += each.flops;
+    return Session::batch * flops <= 4096;
+  }();
+  /// call_steps as one function: a dense layer of 8 units is 36 instructions instead of 75.
+  [[gnu::flatten]] static void call_inlined(memory_type& own, pass_memory& memory, float const* x, float* y) {
+    call_steps(own, memory, x, y);
+  }
+  static void call_steps(memory_type& own, pass_memory& memory, float const* x, float* y) {
     policy::template begin_pass<sizes>(own.of_policy, trains, Pass, device, memory);
     constexpr int input = static_cast<int>(sizes::input_call(0));
     if constexpr (reads_in_place)
@@ -75789,17 +76161,6 @@ class pipeline_pass {
                          1LL * Session::batch * graph.call(Session::outputs[0]).shape.size()>(prediction<0>(memory), y);
   }
 
-  /// The workspace that the steps of this pass need, one after the other.
-  static constexpr workspace_size workspace_floats() {
-    return [&]<std::size_t... Step>(std::index_sequence<Step...>) {
-      workspace_size largest;
-      for (auto const& floats : {largest, policy::template workspace<plan, pass.steps[Step].call>()...})
-        largest = largest.or_more(floats);
-      return largest;
-    }(std::make_index_sequence<pass.steps.size()>{});
-  }
-
- private:
   /// Waits, on the first thread, until the inputs of the steps are there. False if another device has failed.
   static bool begin_pass(execution const& all, memory_type& own, pass_memory& memory, std::atomic<int>& samples,
                          pass_recorder const& record, std::int64_t& begin) {
@@ -75836,7 +76197,7 @@ class pipeline_pass {
       begin = record.add(pass_kind::outfeed, begin);
     }
     for (auto const& transfer : pass.transfers) {
-      if (transfer.device >= 0 && !sizes::is_here(transfer.device)) continue;
+      if (transfer.device >= 0 && !sizes::is_here(own.replica, transfer.device)) continue;
       copy(memory.block, transfer.from,
            transfer.device < 0 ? own.remote[stage].data() : own.blocks[transfer.device].data(), transfer.to,
            transfer.floats, memory.micro_batch);
@@ -75955,6 +76316,9 @@ class pipeline_pass {
       if constexpr (pass.additions.size() > 0) add_before(static_cast<int>(i));
       steps[i](memory);
       if (!team::goes_on(memory)) return false;
+      if constexpr (early::exist)
+        if (memory.accumulated + 1 == accumulation_steps && (memory.member == nullptr || memory.member->thread() == 0))
+          early::send(memory.gradients, static_cast<int>(i));
     }
     if (Last == steps.size()) add_before(static_cast<int>(Last));
     return true;
@@ -76287,11 +76651,26 @@ class pipeline_update {
       });
     });
   }
-  /// The sums of this process's replicas become those of all processes' replicas, in each replica.
+  /// The sums of this process's replicas, or the gradients of its devices, become those of all processes' replicas.
   static void exchange(all_replicas const& all) {
     std::array<float*, static_cast<std::size_t>(replicas)> here{};
     for (int i = 0; i < Sizes::replicas_here(); ++i) here[i] = gradients_of(*all[i]);
-    Sizes::processes::template exchange<Plan>(here.data(), Plan::weights.floats);
+    if constexpr (Sizes::splits)
+      Sizes::processes::template exchange_devices<Sizes, Plan>(here.data());
+    else
+      Sizes::processes::template exchange<Plan>(here.data(), Plan::weights.floats);
+  }
+  /// The sums of squares, or the penalties, that each process has found for its devices' weights become known to all.
+  /// They are the same for each replica.
+  static void share_norms(all_replicas const& all) {
+    auto& sums = all[0]->norms.sums;
+    for (auto& of_shard : sums) Sizes::processes::template share_of_weights<Sizes>(of_shard.data(), sizeof of_shard[0]);
+    for (int i = 1; i < Sizes::replicas_here(); ++i) all[i]->norms.sums = sums;
+  }
+  static void share_penalties(all_replicas const& all) {
+    auto& penalties = all[0]->penalties;
+    Sizes::processes::template share_of_weights<Sizes>(penalties.data(), sizeof penalties[0]);
+    for (int i = 1; i < Sizes::replicas_here(); ++i) all[i]->penalties = penalties;
   }
 
   /// Adds the gradients of the user's own penalties to those of the device's weights, before any weight changes.
@@ -76379,7 +76758,11 @@ class pipeline_update {
   /// Finds the factor that losses are multiplied by from now on, if it changes. Every device does this for itself.
   static bool advance_loss_scale(job const& what, device_thread const& self) {
     if constexpr (Sizes::scales_losses)
-      return team::alone(memory_of(what, self), [&] { scale_of(what).advance(Sizes::loss_scale, gradients); });
+      return team::alone(memory_of(what, self), [&] {
+        scale_of(what).advance(Sizes::loss_scale, gradients);
+        for (int other = 0; other < Sizes::devices; ++other)
+          if (!Sizes::is_here(what.own().replica, other)) what.own().loss_scales.of_device[other] = scale_of(what);
+      });
     else
       return true;
   }
@@ -76614,14 +76997,15 @@ class pipeline_run {
   template <class OfRound>
   bool run_rounds(int round, device_thread const& self, OfRound const& passes_of) const {
     bool knows_penalties = false;
-    if constexpr (sizes::splits) sizes::processes::begin_messages();
+    if constexpr (sizes::splits)
+      if (!alone(self, [] { sizes::processes::begin_messages(); })) return false;
     for (int first = 0; first < steps_; first += round) {
       if constexpr (has_penalties)
         if (all_.has_targets && !knows_penalties && !find_penalties(self)) return false;
       knows_penalties = true;
       if (!passes_of(first)) return false;
       if constexpr (sizes::splits)
-        sizes::processes::template messages<sizes, Mode, 0>::end_round(*(*memories_)[0], first + round);
+        if (!alone(self, [&] { end_messages(first + round); })) return false;
       if constexpr (trains) {
         bool const updates = (all_.accumulated + first + round) % accumulation_steps == 0;
         if (updates && !run_update(self, first + round)) return false;
@@ -76710,9 +77094,9 @@ class pipeline_run {
     };
     if constexpr (update::sums_apart)
       if (!each(update::sum_calls)) return false;
-    if constexpr (replicas > 1)
+    if constexpr (replicas > 1 && !sizes::splits)
       if (!synchronize(self) || !each(update::reduce) || !synchronize(self)) return false;
-    if constexpr (!is_alone && !sizes::splits)
+    if constexpr (!is_alone && replicas > 1)
       if (!exchange(self) || !synchronize(self)) return false;
     // A shard of a weight is no weight: its functions wait for all.
     if constexpr (have_penalty_gradients<typename Session::first_plan>)
@@ -76737,9 +77121,18 @@ class pipeline_run {
   }
   /// The first thread exchanges the sums of this process's replicas for those of all, while the others wait.
   bool exchange(device_thread const& self) const {
-    if (self.worker > 0) return true;
-    return device_threads<sizes::threads_of_device>::alone({{}, {}, {}, {.member = self.member}},
-                                                           [this] { update::exchange(*memories_); });
+    return self.worker > 0 || alone(self, [this] { update::exchange(*memories_); });
+  }
+  /// Carries out `work` on the first of the threads that work together.
+  template <class Work>
+  static bool alone(device_thread const& self, Work const& work) {
+    return device_threads<sizes::threads_of_device>::alone({{}, {}, {}, {.member = self.member}}, work);
+  }
+  /// The messages of a round have come, and have left.
+  void end_messages(int micro_batches) const {
+    for (int i = 0; i < sizes::replicas_here(); ++i)
+      sizes::processes::template messages<sizes, Mode, 0>::end_round(*(*memories_)[i], micro_batches);
+    sizes::processes::end_messages();
   }
   /// Finds the sums that the norms of this round and of later ones need.
   template <int Round, class EachDevice>
@@ -76747,6 +77140,8 @@ class pipeline_run {
     if constexpr (Round < update::norm_rounds) {
       if (!each(update::template add_squares<Round>)) return false;
       if (update::template waits_for_norms<Round> && !synchronize(self)) return false;
+      if constexpr (update::template waits_for_norms<Round> && sizes::splits)
+        if (!alone(self, [this] { update::share_norms(*memories_); })) return false;
       return find_norms<Round + 1>(each, self);
     }
     return true;
@@ -76761,7 +77156,11 @@ class pipeline_run {
     return for_each_device(
                self.worker,
                [&](int replica, int device) { return update::find_penalties(job(replica, device, 0), self); }) &&
-           synchronize(self);
+           synchronize(self) && (!sizes::splits || alone(self, [this] { share_penalties(); }));
+  }
+
+  void share_penalties() const {
+    if constexpr (sizes::splits) update::share_penalties(*memories_);
   }
 
   /// The weight update with this number in the execution, from 1.
@@ -76774,8 +77173,7 @@ class pipeline_run {
     if constexpr (workers == 1)
       return true;
     else
-      return device_threads<sizes::threads_of_device>::alone({{}, {}, {}, {.member = self.member}},
-                                                             [this] { return all_.team->synchronize(); });
+      return alone(self, [this] { return all_.team->synchronize(); });
   }
 
   /// Calls each(replica, device) for the devices of a thread, until it returns false: all of some replicas, or some of
@@ -76793,7 +77191,7 @@ class pipeline_run {
     if (workers <= here) {
       for (int replica = worker * here / workers; replica < (worker + 1) * here / workers; ++replica)
         for (int device = 0; device < devices; ++device)
-          if (sizes::is_here(device) && !goes_on(replica, device)) return false;
+          if (sizes::is_here(sizes::first_replica() + replica, device) && !goes_on(replica, device)) return false;
     } else {
       int replica = 0;
       while ((replica + 1) * workers / here <= worker) ++replica;
@@ -76934,8 +77332,8 @@ class session : public session_shape<typename Job::described> {
     pipeline_pass<session, execution_mode::inference, 0>::call(*pointers_[0], alone_, x, y);
   }
 
-  /// All replicas get the weights of the first one. Called before the first execution of a run, and by `call`.
-  void begin_run() {
+  /// All replicas get the weights of the first one. Called before a run, and by `call`, which it must not be a part of.
+  [[gnu::noinline]] void begin_run() {
     if (!replicas_[0]->weights.is_shared()) policy::template given_weights<first_plan>(replicas_[0]->weights.data());
     for (int i = 0; i < sizes::replicas_here(); ++i) {
       if (i > 0) std::copy_n(replicas_[0]->weights.data(), layout::storage.floats, replicas_[i]->weights.data());
@@ -77004,7 +77402,7 @@ class session : public session_shape<typename Job::described> {
   using packed = typename weight_layout<typename Job::model, architecture>::template packed<Parameter>;
 
   /// Copies one of the numbers that the optimizer keeps with each element of a parameter, from or to its row-major
-  /// shape; of all replicas, each of which may hold a part.
+  /// shape; of all replicas if each holds a part, or else from the first one.
   template <std::size_t Parameter>
   void read_optimizer_slot(int slot, float* row_major) const {
     aligned_block const stored(sizes::weights.size[Parameter]);
@@ -77098,9 +77496,7 @@ class session : public session_shape<typename Job::described> {
     // Gradients are not in use yet: their memory takes the values before they are packed, and is left with zeros.
     aligned_block const unpacked(sizes::trains ? 0 : layout::storage.floats);
     float* const scratch = sizes::trains ? replicas_[0]->gradients.data() : unpacked.data();
-    [&]<std::size_t... Parameter>(std::index_sequence<Parameter...>) {
-      [[maybe_unused]] int const done[]{0, (initialize_weight<Parameter>(seed, scratch), 0)...};
-    }(std::make_index_sequence<layout::storage.count>{});
+    for_each_index<layout::storage.count>([&]<int Parameter>() { initialize_weight<Parameter>(seed, scratch); });
   }
   template <std::size_t Parameter>
   void initialize_weight(std::uint64_t seed, float* scratch) {
@@ -77109,11 +77505,11 @@ class session : public session_shape<typename Job::described> {
     std::fill_n(scratch, graph.parameters[Parameter].size(), 0.0F);
   }
 
-  /// each(part, elements) for each replica's part of one of a parameter's numbers.
+  /// each(part, elements) for each replica's part of one of a parameter's numbers, that of the first one last.
   template <std::size_t Parameter, class Each>
   void for_each_state_part(int slot, Each const& each) const {
     constexpr auto offset = sizes::state_offset(Parameter);
-    for (int i = 0; i < sizes::replicas_here(); ++i) {
+    for (int i = sizes::replicas_here(); i-- > 0;) {
       auto elements = kernels::share::range{0, sizes::weights.size[Parameter]};
       if constexpr (sizes::shards_state) elements = kernels::shard_of(elements.last, i, replicas);
       each(replicas_[i]->state.data() + offset + slot * sizes::all_state_floats, elements);
@@ -79370,6 +79766,109 @@ constexpr Tensor shrink(Tensor a, float lambda = 0.5F, float bias = 0) {
 template <OneTensor Tensor>
 constexpr Tensor log_sigmoid(Tensor a) {
   return -softplus(-a);
+}
+
+}  // namespace stagecraft::operations
+
+// ---- stagecraft/operations/bitwise_words.hpp
+// Functions of the bits of int32, under the names of Keras's ops.
+
+namespace stagecraft::operations {
+
+namespace detail {
+
+/// f of int32 alone; E1240 for an operand of another type.
+template <OneTensor Tensor>
+constexpr Tensor map_bits(whole_function f, std::string_view name, Tensor a, Tensor b = {}) {
+  bool const has_two = b.list != nullptr;
+  dtype const wrong = a.type() != dtype::int32 ? a.type() : has_two ? b.type() : dtype::int32;
+  if (wrong == dtype::int32) return map_whole(f, a, b);
+  if (a.list->begin_rejection(1240)) {
+    a.list->problem.append("calls ");
+    a.list->problem.append(name);
+    a.list->problem.append(" with a tensor of ");
+    a.list->problem.append(stagecraft::name(wrong));
+    a.list->problem.append(", expected int32: ops.cast(x, sc::dtype::int32)");
+    a.list->problem.end();
+  }
+  return a;
+}
+/// The number as int32 beside a tensor of that type, and beside another one the tensor, which map_bits refuses.
+template <OneTensor Tensor, std::integral N>
+constexpr Tensor bits_beside(Tensor a, N number) {
+  return a.type() == dtype::int32 ? number_beside(a, static_cast<double>(number), true) : a;
+}
+
+}  // namespace detail
+
+// Both operands are int32, or the second is a whole number: E1240 for tensors of other types, E1188 for a number that
+// int32 does not have. There are no gradients.
+template <OneTensor Tensor>
+constexpr Tensor bitwise_and(Tensor a, Tensor b) {
+  return detail::map_bits(whole_function::bitwise_and, "bitwise_and", a, b);
+}
+template <OneTensor Tensor, std::integral N>
+constexpr Tensor bitwise_and(Tensor a, N b) {
+  return bitwise_and(a, detail::bits_beside(a, b));
+}
+template <OneTensor Tensor>
+constexpr Tensor bitwise_or(Tensor a, Tensor b) {
+  return detail::map_bits(whole_function::bitwise_or, "bitwise_or", a, b);
+}
+template <OneTensor Tensor, std::integral N>
+constexpr Tensor bitwise_or(Tensor a, N b) {
+  return bitwise_or(a, detail::bits_beside(a, b));
+}
+template <OneTensor Tensor>
+constexpr Tensor bitwise_xor(Tensor a, Tensor b) {
+  return detail::map_bits(whole_function::bitwise_xor, "bitwise_xor", a, b);
+}
+template <OneTensor Tensor, std::integral N>
+constexpr Tensor bitwise_xor(Tensor a, N b) {
+  return bitwise_xor(a, detail::bits_beside(a, b));
+}
+/// Each bit of a turned: -a - 1.
+template <OneTensor Tensor>
+constexpr Tensor bitwise_not(Tensor a) {
+  return detail::map_bits(whole_function::bitwise_not, "bitwise_not", a);
+}
+/// a with its bits moved up by b places, which wraps; 0 for a b outside of [0, 32).
+template <OneTensor Tensor>
+constexpr Tensor left_shift(Tensor a, Tensor b) {
+  return detail::map_bits(whole_function::left_shift, "left_shift", a, b);
+}
+template <OneTensor Tensor, std::integral N>
+constexpr Tensor left_shift(Tensor a, N b) {
+  return left_shift(a, detail::bits_beside(a, b));
+}
+/// a with its bits moved down by b places, which copies the sign; -1 or 0 for a b outside of [0, 32).
+template <OneTensor Tensor>
+constexpr Tensor right_shift(Tensor a, Tensor b) {
+  return detail::map_bits(whole_function::right_shift, "right_shift", a, b);
+}
+template <OneTensor Tensor, std::integral N>
+constexpr Tensor right_shift(Tensor a, N b) {
+  return right_shift(a, detail::bits_beside(a, b));
+}
+/// The bits of a in memory as numbers of another type, float32 or int32: Keras's `ops.view`, C++'s std::bit_cast.
+/// Returns a if it has that type. E1241 for another type, of a or wanted. It has no gradient.
+template <OneTensor Tensor>
+constexpr Tensor view(Tensor a, dtype type) {
+  auto const has_bits = [](dtype each) { return each == dtype::float32 || each == dtype::int32; };
+  dtype const from = a.type();
+  if (has_bits(from) && has_bits(type))
+    return from == type ? a
+                        : detail::map_whole(
+                              type == dtype::int32 ? whole_function::bits_of_float : whole_function::float_of_bits, a);
+  if (a.list->begin_rejection(1241)) {
+    a.list->problem.append("views the bits of ");
+    a.list->problem.append(name(from));
+    a.list->problem.append(" as ");
+    a.list->problem.append(name(type));
+    a.list->problem.append(", expected float32 or int32 of both");
+    a.list->problem.end();
+  }
+  return a;
 }
 
 }  // namespace stagecraft::operations

@@ -39,7 +39,33 @@ struct applied_step : sc::training_step<applied_step, input{3}> {
   }
 };
 
+/// A step whose models are layers of a graph.
+struct judged_step : sc::training_step<judged_step, input{3}> {
+  sc::trained<sc::sequential<input{2}, dense{3}>, "generator"> generator;
+  sc::trained<sc::sequential<input{3}, dense{4}, layer_normalization{}, dense{1}>, "critic"> critic;
+  static constexpr auto optimizer = sc::optimizers::adam{};
+
+  constexpr void train(auto& step, auto x) const {
+    auto const loss = step.mean(critic(generator(step.normal({step.batch(), 2}))) - critic(x));
+    step.minimize(optimizer, loss, weights_of(critic));
+    step.metric("loss", loss);
+  }
+};
+static_assert(sc::trainers::has_graphs<judged_step>);
+
 }  // namespace
+
+TEST_CASE("a step that is planned as a graph of its models") {
+  sc::step_trainer<judged_step, sc::step_options{.batch_size = 8}> model;
+  xt::xtensor<float, 2> const x = xt::ones<float>({8, 3});
+  sc::sample_set const samples(x);
+  auto const first = model.train_on_batch(samples);
+  long const before = allocations();
+  double loss = 0;
+  for (int i = 0; i < 10; ++i) loss = model.train_on_batch(samples)[0];
+  CHECK(allocations() == before);
+  CHECK(loss < first[0]);
+}
 
 TEST_CASE("a step that applies gradients, and moves averages in some steps") {
   sc::step_trainer<applied_step, sc::step_options{.batch_size = 8}> model;

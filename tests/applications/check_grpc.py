@@ -75,7 +75,7 @@ def check_calls():
         connection = http.client.HTTPConnection("127.0.0.1", server.rest, timeout=60)
         connection.request("POST", "/v1/models/scores:predict", json.dumps({"instances": [ROW]}))
         first = json.loads(connection.getresponse().read())["predictions"][0]
-        done = server.client("calls", first["class"], *first["scores"])
+        done = server.client("calls", first["class"], *first["scores"], GRPC_CLIENT_FOLDER=str(FOLDER / "scores"))
         check("calls", done.returncode == 0, done.stdout)
         connection.request("GET", "/metrics")
         metrics = connection.getresponse().read().decode()

@@ -94,6 +94,14 @@ with tempfile.TemporaryDirectory() as folder:
           "the parts of the time do not add up")
     check(entries and entries[0]["first_layers"] == ["dense"], str(entries[:1]))
 
+    # Ranks of a cluster.
+    plans, said = made(["model.hpp", "--model", "mine::mlp", "--training", "mine::training", *few, "--ranks", "1,4",
+                        "--gigabits", "10", "--latency_us", "5"], "ranks.html", "ranks.json")
+    one, four = [entry["samples_per_second"] for entry in plans["entries"]] or (1, 0)
+    check(one < four < 4 * one, f"{four} samples per second on four ranks, {one} on one")
+    check("on each of 4 ranks" in said, said)
+    refused(["model.hpp", "--model", "mine::mlp", "--gigabits", "10"], "--ranks", code=2)
+
     # A description that breaks a rule is no page without a reason.
     plans, said = made(["model.hpp", "--model", "mine::mlp", "--training", "mine::no_samples", *few], "bad.html", "bad.json")
     check(all("[E4020]" in entry.get("problem", "") for entry in plans["entries"]), str(plans))

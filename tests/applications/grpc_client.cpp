@@ -182,17 +182,24 @@ void check_predict(client& to, scores const& expected) {
        [](auto& r) { r.mutable_model_spec()->set_version_label("canary"); }},
       {"signature", StatusCode::FAILED_PRECONDITION, "Serving signature key \"x\" not found.",
        [](auto& r) { r.mutable_model_spec()->set_signature_name("x"); }},
-      {"missing", StatusCode::INVALID_ARGUMENT, "input 'size' is missing",
+      {"missing", StatusCode::INVALID_ARGUMENT,
+       "input size does not match signature: 1!=2 len({pixels}) != len({pixels,size}). Sent extra: {}. Missing but "
+       "required: {size}.",
        [](auto& r) { r.mutable_inputs()->erase("size"); }},
-      {"unknown", StatusCode::INVALID_ARGUMENT, "there is no input 'x'",
+      {"one more", StatusCode::INVALID_ARGUMENT, "Sent extra: {x}. Missing but required: {}.",
        [](auto& r) { add(r, "x", tf::DT_FLOAT, {1}); }},
+      {"unknown", StatusCode::INVALID_ARGUMENT, "there is no input 'x'",
+       [](auto& r) {
+         add(r, "x", tf::DT_FLOAT, {1});
+         r.mutable_inputs()->erase("size");
+       }},
       {"shape", StatusCode::INVALID_ARGUMENT, "has shape (6,), expected a batch of (2, 3)",
        [](auto& r) { add(r, "pixels", tf::DT_FLOAT, {6}); }},
       {"negative", StatusCode::INVALID_ARGUMENT, "expected a batch of (2, 3)",
        [](auto& r) { add(r, "pixels", tf::DT_FLOAT, {-1, 2, 3}); }},
       {"huge", StatusCode::RESOURCE_EXHAUSTED, "bytes of numbers",
        [](auto& r) {
-         r.mutable_inputs()->erase("size");
+         add(r, "size", tf::DT_FLOAT, {std::int64_t{1} << 36, 2}).add_float_val(1);
          add(r, "pixels", tf::DT_FLOAT, {std::int64_t{1} << 36, 2, 3}).add_float_val(1);
        }},
       {"samples", StatusCode::INVALID_ARGUMENT, "different numbers of samples",
@@ -209,7 +216,13 @@ void check_predict(client& to, scores const& expected) {
       {"too large for float32", StatusCode::INVALID_ARGUMENT,
        "input 'size': element[0, 1] is 1e+300, which is no number of type float32",
        [](auto& r) { (*r.mutable_inputs())["size"].set_double_val(1, 1e300); }},
-      {"output", StatusCode::INVALID_ARGUMENT, "there is no output 'x'", [](auto& r) { r.add_output_filter("x"); }}};
+      {"output", StatusCode::INVALID_ARGUMENT,
+       "output tensor alias not found in signature: x Outputs expected to be in the set {class,scores}.",
+       [](auto& r) { r.add_output_filter("x"); }},
+      {"output twice", StatusCode::INVALID_ARGUMENT, "duplicate output tensor alias: class",
+       [](auto& r) {
+         for (int i = 0; i < 2; ++i) r.add_output_filter("class");
+       }}};
   for (auto const& each : rows) {
     auto changed = predict_request();
     each.change(changed);
@@ -254,6 +267,33 @@ void check_models(client& to) {
   which.mutable_model_spec()->set_name("none");
   expect("status of none", ask(*to.model, &api::ModelService::Stub::GetModelStatus, which, states),
          StatusCode::NOT_FOUND, "Could not find any versions of model none");
+  which.mutable_model_spec()->mutable_version()->set_value(7);
+  expect("status of a version", ask(*to.model, &api::ModelService::Stub::GetModelStatus, which, states),
+         StatusCode::NOT_FOUND, "Could not find version 7 of model none");
+
+  // The policy and labels of a folder that the server has may change; another folder is refused.
+  api::ReloadConfigRequest reload;
+  api::ReloadConfigResponse reloaded;
+  auto const change = [&] {
+    return ask(*to.model, &api::ModelService::Stub::HandleReloadConfigRequest, reload, reloaded);
+  };
+  expect("no list", change(), StatusCode::INVALID_ARGUMENT, "Only ModelConfigList is currently supported");
+  auto& config = *reload.mutable_config()->mutable_model_config_list()->add_config();
+  config.set_name("scores");
+  config.set_base_path("/");
+  expect("a folder", change(), StatusCode::PERMISSION_DENIED, "--allow_reload_config");
+  config.set_base_path(std::getenv("GRPC_CLIENT_FOLDER"));
+  (*config.mutable_version_labels())["stable"] = 7;
+  expect("a label", change(), StatusCode::FAILED_PRECONDITION,
+         "Request to assign label to version 7 of model scores, which is not currently available for inference");
+  (*config.mutable_version_labels())["stable"] = 1;
+  auto const status = change();
+  check("reload", status.ok() && reloaded.status().error_code() == 0, status.error_message());
+  auto predict = predict_request();
+  predict.mutable_model_spec()->set_version_label("stable");
+  api::PredictResponse answer;
+  check("a label's version", ask(*to.prediction, &api::PredictionService::Stub::Predict, predict, answer).ok() &&
+                                 answer.model_spec().version().value() == 1);
 }
 
 void check_infer(client& to, scores const& expected) {
@@ -309,7 +349,9 @@ void check_infer(client& to, scores const& expected) {
        }},
       {"one raw", "expected 2 raw_input_contents, found 1", wrong, [](auto& r) { r.add_raw_input_contents("1"); }},
       {"output", "there is no output 'x'", wrong, [](auto& r) { r.add_outputs()->set_name("x"); }},
-      {"memory", "parameter 'shared_memory_region'", wrong,
+      {"priority", "the parameter 'priority' is no number from 0 on", wrong,
+       [](auto& r) { (*r.mutable_parameters())["priority"].set_int64_param(-1); }},
+      {"memory", "begun without --allow_shared_memory", wrong,
        [](auto& r) { (*r.mutable_inputs(0)->mutable_parameters())["shared_memory_region"].set_string_param("x"); }},
       {"sequence", "parameter 'sequence_id'", wrong,
        [](auto& r) { (*r.mutable_parameters())["sequence_id"].set_int64_param(5); }}};

@@ -7,7 +7,8 @@ fragment of a sentence.
 Options are the fields of structs that end in _options, and of what a user makes in braces: losses, optimizers,
 initializers and regularizers, `training`, and the description of an IPU. A docstring is a line of /// above a field, or
 ///< after it; layers repeat their options as members, which need none. A fragment is a comment whose first line begins with a
-word of FRAGMENT, such as "Of a tile.": it lacks its subject for everybody who finds it by search."""
+word of FRAGMENT, such as "Of a tile." or "Whether it waits.": it lacks its subject or its verb for everybody who finds it by
+search. A condition is written "True if it waits.", a number "The number of ...", a choice "The rule by which ..."."""
 import pathlib
 import re
 import sys
@@ -19,8 +20,9 @@ STRUCT = re.compile(r"\s*struct (\w+)(?: final)?(?: : [^{;]*)? \{")
 FIELD = re.compile(r"\s+(?=\S)(?!static |using |friend |return |constexpr |template |struct |class |enum |explicit |\[\[|//)"
                    r"[\w:<>,\s\*&]*?[\w>\*&] \*?(\w+)(\[\w+\])?( = [^;]*|\{[^;]*\})?;")
 
+COMMENTED = ("include/stagecraft", "tools/stagecraft", "examples")  # whose comments are no fragments
 COMMENT = re.compile(r"(///<|///|//)\s+(.*)")
-FRAGMENT = r"(Of|With|Without|Those|The same|Behind|Before)\b"
+FRAGMENT = r"(Of|With|Without|Those|The same|Behind|Before|Whether|How|Which)\b"
 
 
 def fragments_of(lines):
@@ -67,7 +69,8 @@ def main(root):
              for number, name in fields_without(path)]
     for path, number, name in found:
         print(f"{path.relative_to(root)}:{number}: {name} has no docstring")
-    fragments = [(path, number, comment) for path in sorted(include.rglob("*.hpp"))
+    sources = [path for folder in COMMENTED for path in sorted((pathlib.Path(root) / folder).rglob("*.[hc]pp"))]
+    fragments = [(path, number, comment) for path in sources
                  for number, comment in fragments_of(path.read_text(encoding="utf-8").splitlines())]
     for path, number, comment in fragments:
         print(f"{path.relative_to(root)}:{number}: begins as a fragment: {comment}")

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// E2123: more ranks than a model of one replica has devices.
-// expect-error: a model on 2 devices is trained on a cluster of 4 ranks, of which some would have no stage; name at
-// expect-error: most as many ranks as devices
+// E2123: more ranks than the replicas of a model have devices.
+// expect-error: a model on 2 devices, with .num_replicas = 1, is trained on a cluster of 4 ranks, of which some would
+// expect-error: have no stage; name at most as many ranks as its replicas have devices
 // expect-error: [E2123]
 #include <stagecraft/mpi/placement.hpp>
 #include <stagecraft/pipeline.hpp>

@@ -16,14 +16,15 @@ the compiler and the reason; a limit that a case does not need is refused:
     // user-line: 20 (GCC: the layer's own constructors come first)
 
 The reason `designator` stands for one that several cases share: a compiler refuses a designator that it does not know, such as
-`{.batchsize = 64}`, in words of its own, whatever function takes the list. What is made from it has no value then, which Clang says
-once more of each constant that follows. The user's line of such a case has a designator. Where an argument stands before the list,
-its conversion reports (`refusing` in diagnostics/any_argument.hpp), and no limit is needed. It is needed for
+`{.batchsize = 64}`, in words of its own, whatever function takes the list. The user's line of such a case has a designator. Where an
+argument stands before the list, its conversion reports (`refusing` in diagnostics/any_argument.hpp), and no limit is needed; nor with
+Clang where a deleted constructor takes the list. It is needed for
 
-- a list that is the first argument: nothing is converted before it. GCC prints a deleted constructor's text alone, but three errors of
-  an inherited one, as layers have; Clang computes the text of a deleted one for each copy (20,000 expressions of a program);
-- a layer in a model's `build`: after a conversion that fails, GCC finds that `build` is no constant, which is three errors for two;
-- a field of a description: no function is called.
+- GCC, which says the error's text and then names the option that it does not know, of a layer. If the constructor were deleted, it
+  would print three errors, since layers inherit it;
+- Clang, if the list is in a model's `build`, which is then no constant: Clang says that once, after the error;
+- a field of a description: no function is called, and GCC says of the deduction of its type that it failed, and that no
+  constructor matches.
 """
 import dataclasses
 import os

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Prices of a cluster: the formulas, profiles as constants, and the bytes that ranks really send.
 #include <stagecraft/mpi.hpp>
+#include <stagecraft/mpi/auto_placement.hpp>
 #include <stagecraft/mpi/cluster_profile.hpp>
+#include <cstdint>
 #include <doctest/doctest.h>
 #include <vector>
 
@@ -88,7 +90,72 @@ constexpr sc::training twelve{.optimizer = sc::optimizers::adam{},
 template <int Ranks>
 using small_cluster = sc::cluster<sc::host<1>, sc::ranks{.count = Ranks, .gigaflops = 1}, fast>;
 
+// Two stages, each of which takes a second forward and two backward with a micro-batch, and hands on 125 bytes, a
+// microsecond of the link.
+constexpr auto two_stages(sc::schedule schedule, int micro_batches, std::int64_t bytes) {
+  stagecraft::tracing::growing_array<sc::mpi::pass_price> passes(4);
+  for (std::size_t i = 0; i < 4; ++i) passes[i].seconds = i < 2 ? 1 : 2;
+  passes[0].messages.push_back({1, bytes});
+  passes[2].messages.push_back({0, bytes});
+  for (int i = 1; i < 4; ++i) passes[static_cast<std::size_t>(i)].waits.push_back({i - 1, 0});
+  return price_of_passes({schedule, {0, 1}, micro_batches, true}, passes, {1, 2, 2}, slow, 0);
+}
+static_assert(is_near(two_stages(sc::schedule::sequential, 4, 0).seconds, 4 * 6 + 8 * a));
+static_assert(is_near(two_stages(sc::schedule::sequential, 4, 125).seconds, 4 * 6 + 8 * (a + 1e-6)));
+static_assert(two_stages(sc::grouped, 4, 0).seconds >= 4 * 3 + 3 && two_stages(sc::grouped, 4, 0).seconds < 4 * 6);
+static_assert(two_stages(sc::grouped, 4, 125).work_seconds == 24 && two_stages(sc::grouped, 4, 125).most_work == 12);
+static_assert(two_stages(sc::grouped, 4, 125).bytes_of_rank == 500);
+// Three ranks have the devices of two replicas.
+constexpr sc::mpi::stages_on_ranks placed{.replicas = 2, .devices = 4, .ranks = 3};
+static_assert(placed.rank_of(0, 3) == 1 && placed.rank_of(1, 0) == 1 && placed.rank_of(1, 2) == 2);
+static_assert(placed.ranks_with(0) == 2 && placed.has(1, 3) && !placed.has(0, 3) && placed.ranks_with(0, 1) == 1);
+
+template <int Replicas, int MicroBatches = 8>
+constexpr auto in_micro_batches = [] {
+  auto result = training_of<Replicas>;
+  result.steps_per_execution = result.pipeline.gradient_accumulation_steps_per_replica = MicroBatches;
+  return result;
+}();
+template <sc::network Between>
+using four = sc::cluster<sc::host<1>, sc::ranks{.count = 4, .gigaflops = 200}, Between>;
+using halves = sc::even_pipeline<mlp, 2>;
+constexpr auto staged = sc::profile<halves, in_micro_batches<2>, four<fast>>;
+static_assert(staged.ranks() == 4 && staged.replicas() == 2 && staged.stages() == 2);
+static_assert(staged.pipeline_seconds() > staged.work_seconds() && staged.bubble() > 0.1 && staged.bubble() < 0.5);
+static_assert(staged.seconds() == staged.pipeline_seconds() + staged.exposed_seconds());
+static_assert(staged.exposed_seconds({.overlaps = true}) < staged.exposed_seconds());
+static_assert(staged.exchange(0).seconds < two.exchange().seconds, "a rank sums the gradients of its stages");
+static_assert(is_near(staged.seconds_with(200, fast), staged.seconds()));
+static_assert(staged.seconds_with(100, fast) > staged.seconds() && staged.seconds_with(200, slow) > staged.seconds());
+// A slow link carries activations rather than gradients.
+using on_fast = sc::auto_placement<mlp, in_micro_batches<4, 2>, four<fast>>;
+using on_slow = sc::auto_placement<mlp, in_micro_batches<4, 2>, four<slow>>;
+static_assert(on_fast::stages == 1 && on_fast::replicas == 4 && on_slow::stages > 1);
+static_assert(on_slow::training.num_replicas * on_slow::stages == 4);
+static_assert(on_slow::training.pipeline.gradient_accumulation_steps_per_replica == 2 * on_slow::stages);
+
+using small_stages = sc::pipelined<small, sc::stages<0, 0, 1>>;
+constexpr auto of_stages = [] {
+  auto result = twelve;
+  result.gradient_accumulation = {};
+  result.pipeline.gradient_accumulation_steps_per_replica = result.steps_per_execution = 4;
+  result.num_replicas = 2;
+  return result;
+}();
+
 }  // namespace
+
+TEST_CASE("an automatic placement") {
+  using network = mlp;
+  constexpr auto training = in_micro_batches<4, 2>;
+
+  constexpr sc::ranks measured{.count = 4, .gigaflops = 200};
+  using ethernet = sc::cluster<sc::host<1>, measured, sc::network{.gigabits = 1, .latency_us = 50}>;
+  using best = sc::auto_placement<network, training, ethernet>;
+  static_assert(best::stages == 2 && best::replicas == 2 && best::profile::efficiency() > 0.19);
+
+  CHECK(best::profile::seconds() < sc::profile<network, training, ethernet>.seconds());
+}
 
 TEST_CASE("ranks send the bytes of their profile") {
   using session = sc::engine::session_of<small, twelve, small_cluster<4>>;
@@ -103,4 +170,19 @@ TEST_CASE("ranks send the bytes of their profile") {
   if (group.count() == 4) expected = sc::profile<small, twelve, small_cluster<4>>.bytes_sent(group.rank());
   CHECK(sent == 3 * expected);
   if (group.count() > 1) CHECK(expected > 1000);
+}
+
+TEST_CASE("ranks with stages of replicas send the bytes of their profile") {
+  using session = sc::engine::session_of<small_stages, of_stages, small_cluster<4>>;
+  session trained;
+  auto& group = sc::mpi::rank_group::get();
+  auto const before = group.bytes_sent();
+  trained.begin_run();
+  trained.train(8, random_runs::made_data<session>(0), [](auto const&) {});
+  long long const sent = group.bytes_sent() - before;
+  if (group.count() == 4)
+    CHECK(sent == 2 * sc::profile<small_stages, of_stages, small_cluster<4>>.bytes_sent(group.rank()));
+  if (group.count() == 3)
+    CHECK(sent == 2 * sc::profile<small_stages, of_stages, small_cluster<3>>.bytes_sent(group.rank()));
+  CHECK((sent > 1000 || group.count() == 1));
 }

@@ -1,10 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Random models with four replicas have the same bits on any number of ranks.
+// Random sequences of layers, whose replicas or stages are on ranks, have the same bits on any number of ranks.
 #include "random_cluster.hpp"
 
 using namespace random_runs;  // NOLINT: the tests' own
 
 TEST_CASE("random models on ranks") {
-  on_ranks<random_model<12>, grouped_rows[0]>::run();
-  on_ranks<random_model<5>, interleaved_rows[1]>::run();
+  on_ranks<random_sequence<1>, grouped_rows[0]>::run();
+  on_ranks<random_sequence<2>, grouped_rows[1]>::run();
+  on_ranks<random_sequence<3>, grouped_rows[3]>::run();
+  on_ranks<random_sequence<4>, grouped_rows[5]>::run();
+  on_ranks<random_sequence<5>, grouped_rows[2]>::run();
+  on_ranks<random_sequence<6>, interleaved_rows[0]>::run();
+  on_ranks<random_sequence<7>, interleaved_rows[2]>::run();
+  on_ranks<random_sequence<8>, interleaved_rows[1]>::run();
+  on_ranks<random_sequence<9>, sequential_rows[0]>::run();
+  on_ranks<random_sequence<10>, sequential_rows[3]>::run();
 }

@@ -87,7 +87,7 @@ TEST_CASE("a page of plans has a section for each plan, and shows the fastest th
         1);
   CHECK(count_of(text, "<tr data-plan=") == plans);
   CHECK(count_of(text, "<select") == sc::plan_choices::dimensions);
-  CHECK(count_of(text, "disabled=\"disabled\"") == 3);
+  CHECK(count_of(text, "disabled=\"disabled\"") == 4);
   CHECK(count_of(text, "<option selected=\"selected\">2</option>") == 1);
   CHECK(count_of(text, "<svg ") == 2 * (plans - 1));  // none for the plan that there is not
   CHECK(count_of(text, "does not fit</td>") == 6);    // twice in the table of all, and as changes of others

@@ -6,3 +6,4 @@ TEST_CASE("regularization, scales") { words::check_policies<words::regularizatio
 TEST_CASE("preprocessing") { words::check_policies<words::preprocessing_model>(); }
 TEST_CASE("windows") { words::check_policies<words::window_model>(); }
 TEST_CASE("augmentation") { words::check_policies<words::augmentation_model>(); }
+TEST_CASE("recurrent") { words::check_policies<words::recurrent_model>(); }

@@ -10,7 +10,7 @@ namespace stagecraft::applications {
 struct application_options {
   int height = 224, width = 224, channels = 3;  ///< the pictures' shape, `input_shape` in Keras
   int classes = 1000;                           ///< the units of the last layer
-  /// Whether the model has the layers that classify. If not, it returns the last feature map (height / 32,
+  /// True if the model has the layers that classify. Else it returns the last feature map (height / 32,
   /// width / 32, channels), as with `pooling=None` in Keras.
   bool include_top = true;
 };

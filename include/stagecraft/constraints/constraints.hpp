@@ -122,7 +122,7 @@ struct min_max_norm {
   float min_value = 0;
   /// The largest norm.
   float max_value = 1;
-  /// How far norms come towards the limits in one update: 1 all the way, 0 not at all.
+  /// The part of the way to the limits that one update moves norms: from 0 to 1.
   float rate = 1;
   /// The axes that a norm runs along. 0 for a dense kernel (inputs, units), so that each unit has a norm;
   /// {0, 1, 2} for the kernel of a convolution (rows, columns, channels, filters).

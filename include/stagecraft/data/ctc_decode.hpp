@@ -151,7 +151,7 @@ class ctc_beams {
 
 namespace stagecraft {
 
-/// How `ctc_decode` finds labels.
+/// The options of `ctc_decode`.
 enum class ctc_strategy : unsigned char {
   greedy,      ///< the most probable class of each step
   beam_search  ///< the most probable labels, whatever steps they stand at, among `beam_width` beginnings
@@ -161,13 +161,13 @@ enum class ctc_strategy : unsigned char {
 struct ctc_decode_options {
   ctc_strategy strategy = ctc_strategy::greedy;  ///< greedy, or beam_search
   int beam_width = 100;                          ///< beginnings that beam_search keeps after each step. E4135
-  int top_paths = 1;           ///< how many of the best labels beam_search returns, at most beam_width. E4135, E4136
+  int top_paths = 1;           ///< number of the best labels that beam_search returns, at most beam_width. E4135, E4136
   bool merge_repeated = true;  ///< true: greedy counts equal neighbouring steps as one label
   int mask_index = 0;          ///< the class of the blank; negative numbers count from the end: Keras's None is -1
   std::vector<int> sequence_lengths = {};  ///< number of valid steps of each sample; empty: all are valid. E4135
 };
 
-/// What `ctc_decode` returns.
+/// The result of `ctc_decode`.
 struct ctc_decoded {
   xt::xtensor<std::int32_t, 3> labels;  ///< (top_paths, samples, steps), the best first, with -1 after the last label
   /// (samples, top_paths). beam_search: the logarithm of the labels' probability. greedy, whose only path has index 0:

@@ -227,7 +227,7 @@ enum class color_mode : unsigned char { grayscale = 1, rgb = 3, rgba = 4 };
 struct load_img_options {
   data::color_mode color_mode = color_mode::rgb;  ///< channels of the result
   std::array<int, 2> target_size{0, 0};           ///< height and width; 0, 0: the file's
-  /// How new pixels are computed from the file's, without smoothing: nearest, bilinear, bicubic or area; others are
+  /// The interpolation of new pixels from the file's, without smoothing: nearest, bilinear, bicubic or area; others are
   /// E5104.
   stagecraft::interpolation interpolation = interpolation::nearest;
   /// True: takes the largest part in the middle that has the aspect ratio of `target_size`, so that nothing is

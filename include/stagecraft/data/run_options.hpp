@@ -37,7 +37,7 @@ struct validation_set {
 /// Options of `fit`; names, order and defaults are Keras's. Each can be left out.
 struct fit_options {
   int epochs = 1;   ///< number of the epoch, from 1, after which training ends
-  int verbose = 1;  ///< what is printed: 0 nothing, 1 a progress bar, 2 one line per epoch
+  int verbose = 1;  ///< the printed text: 0 nothing, 1 a progress bar, 2 one line per epoch
   /// The callbacks, such as `{&stop, &log}`, called in this order, then the history and the bar.
   trainers::callback_pointers callbacks{};
   validation_set validation_data{};                          ///< a dataset, or arrays
@@ -69,7 +69,7 @@ struct fit_options {
 
 /// Options of `evaluate`. Each can be left out.
 struct evaluate_options {
-  int verbose = 1;                          ///< what is printed: 0 nothing, 1 a progress bar, 2 one line
+  int verbose = 1;                          ///< the printed text: 0 nothing, 1 a progress bar, 2 one line
   int steps = 0;                            ///< batches, of all replicas together; 0: all of them
   trainers::callback_pointers callbacks{};  ///< such as `{&log}`, called in this order
 
@@ -81,7 +81,7 @@ struct evaluate_options {
 
 /// Options of `predict`. Each can be left out.
 struct predict_options {
-  int verbose = 0;                          ///< what is printed: 0 nothing, 1 a progress bar, 2 one line
+  int verbose = 0;                          ///< the printed text: 0 nothing, 1 a progress bar, 2 one line
   int steps = 0;                            ///< batches, of all replicas together; 0: all of them
   trainers::callback_pointers callbacks{};  ///< such as `{&log}`, called in this order
 

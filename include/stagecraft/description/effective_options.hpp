@@ -16,11 +16,11 @@ namespace stagecraft {
 struct gradient_accumulation_options {
   /// Micro-batches per weight update; 0: not set, one.
   int gradient_accumulation_steps_per_replica = 0;
-  /// Whether the gradients of the micro-batches are added or averaged.
+  /// The reduction of the micro-batches' gradients: a sum or a mean.
   gradient_accumulation_reduction_method reduction_method = gradient_accumulation_reduction_method::sum;
   /// The type in which gradients are accumulated: float32 or float16 (E2036).
   dtype gradient_accumulation_dtype = dtype::float32;
-  /// Where the optimizer's state lies between weight updates.
+  /// The memory in which the optimizer's state lies between weight updates.
   offload offload_weight_update_variables = offload::automatic;
   /// True if each replica keeps only its share of the optimizer's state.
   bool replicated_optimizer_state_sharding = false;

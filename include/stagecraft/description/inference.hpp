@@ -17,10 +17,10 @@
 
 namespace stagecraft {
 
-/// Whether a program trains or only predicts.
+/// The mode of a job: a program trains, or only predicts.
 enum class execution_mode : unsigned char { training, inference };
 
-/// How exactly a predictor computes tanh, sigmoid and exp, and the activations made of them.
+/// The accuracy with which a predictor computes tanh, sigmoid and exp, and the activations made of them.
 enum class activation_functions : unsigned char {
   accurate,  ///< within some 2.6 units in the last place (ulp), the functions of trainers
   fast       ///< tanh within 42 ulp, exp within 110 ulp, sigmoid within 1.3e-6, in less time
@@ -36,7 +36,8 @@ struct inference_pipelining_options {
   /// The devices work on the micro-batches in this order; results do not depend on it. `steps_per_execution` is a
   /// multiple of the micro-batches that it works on at once (E2025).
   stagecraft::schedule schedule = stagecraft::schedule::grouped;
-  /// Whether weights stand in remote memory until a stage uses them. Automatic: as replicated_weight_sharding says.
+  /// The place of weights until a stage uses them, remote memory or the device. Automatic: as
+  /// replicated_weight_sharding says.
   offload offload_weights = offload::automatic;
   /// Each replica holds a part of the weights in remote memory: not with offload_weights on_device (E2039).
   bool replicated_weight_sharding = false;
@@ -53,7 +54,7 @@ struct inference_pipelining_options {
   }
 };
 
-/// How a predictor runs a model: its plan has neither losses nor gradients nor an optimizer.
+/// The options of a predictor, whose plan has neither losses nor gradients nor an optimizer.
 ///
 ///     inline constexpr auto single = sc::inference{.batch_size = 1};
 ///     sc::predictor<mlp, single> model;
@@ -91,9 +92,9 @@ struct inference {
   /// Micro-batches come from the host, and results go there, in slots of their own, while others are worked on: as in
   /// `training`.
   bool overlaps_io = false;
-  /// How exactly the host computes tanh, sigmoid, swish and exp in dense layers, convolutions and activation layers,
-  /// and in layers whose operations are inlined (docs/realtime.md). NaN stays NaN with `fast`, too, and infinities have
-  /// the exact limits. Other layers, and IPUs, compute accurately.
+  /// The accuracy with which the host computes tanh, sigmoid, swish and exp in dense layers, convolutions and
+  /// activation layers, and in layers whose operations are inlined (docs/realtime.md). NaN stays NaN with `fast`, too,
+  /// and infinities have the exact limits. Other layers, and IPUs, compute accurately.
   activation_functions activations = accurate;
 };
 

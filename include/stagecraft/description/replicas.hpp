@@ -41,10 +41,10 @@ struct machine_without_limit {
 
 namespace stagecraft {
 
-/// How many replicas of M train on batches of their own: `num_replicas`. Where that is 0 and the machine has a number
-/// of devices, as many as fit, if each takes the devices of its stages, rounded up to a power of two: a model in three
-/// stages has two replicas on eight devices. Else one.
-/// Definition: keras.ipu, replication_factor of a model in an IPUStrategy.
+/// The number of replicas of M that train on batches of their own: `num_replicas`. Where that is 0 and the machine has
+/// a number of devices, as many as fit, if each takes the devices of its stages, rounded up to a power of two: a model
+/// in three stages has two replicas on eight devices. Else one. Definition: keras.ipu, replication_factor of a model in
+/// an IPUStrategy.
 template <Model M, auto Training, class Machine = detail::machine_without_limit>
 inline constexpr int replicas_of =
     detail::count_replicas(Training.num_replicas, detail::shards_of<M>, Machine::devices);

@@ -18,8 +18,8 @@ namespace stagecraft::jobs {
 struct reported_metric {
   metrics::metric metric;
   std::size_t output = 0;
-  int index = 0;             ///< among the description's metrics and then its weighted metrics: that of outfeed_mask
-  int part = -1;             ///< which of its thresholds, if it has several: its name ends with _threshold_ and this
+  int index = 0;  ///< among the description's metrics and then its weighted metrics: that of outfeed_mask
+  int part = -1;  ///< the number of its threshold, if it has several: its name ends with _threshold_ and this
   bool is_weighted = false;  ///< a mean weighted by sample and class weights
   bool says_so = false;      ///< its name begins with weighted_, since another metric of the output has the name
 

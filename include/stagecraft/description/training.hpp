@@ -94,14 +94,14 @@ struct training {  // [E2082] a field is misspelt, or its value has another type
   /// The options of a model with stages. Where `gradient_accumulation` is not given, a model without stages takes from
   /// it how gradients are accumulated, what stands in remote memory and which results are sent: see options_of.
   pipelining_options pipeline = {};
-  /// How gradients are accumulated in a model without stages. Where anything of it is given, nothing of `pipeline`
+  /// The accumulation of gradients in a model without stages. Where anything of it is given, nothing of `pipeline`
   /// holds for such a model.
   gradient_accumulation_options gradient_accumulation = {};
   /// Copies of the model that train on batches of their own; 0: as many as the machine has devices for.
   int num_replicas = 0;
-  /// How the gradients of the replicas become one, once per weight update.
+  /// The reduction of the replicas' gradients, once per weight update.
   stagecraft::cross_replica_reduction cross_replica_reduction = stagecraft::cross_replica_reduction::sum;
-  /// Which of the replicas' losses and metrics are reported.
+  /// The replicas whose losses and metrics are reported.
   stagecraft::replicated_metric_reduction_method replicated_metric_reduction_method =
       stagecraft::replicated_metric_reduction_method::none;
   /// The number of batches that a thread of its own prepares ahead of the steps.

@@ -42,8 +42,9 @@ constexpr auto find_optimizer_of_weight() {
 template <class Job, std::size_t Weight>
 inline constexpr auto optimizer_of_weight = find_optimizer_of_weight<Job, Weight>();
 
-/// How often the gradient of an update contains a penalty's: each micro-batch's loss contains the penalty, in each
-/// replica, so a sum of gradients contains it as often; all as the optimizer scales the loss, but for what changes.
+/// The number of times that the gradient of an update contains a penalty's: each micro-batch's loss contains the
+/// penalty, in each replica, so a sum of gradients contains it as often; all as the optimizer scales the loss, but for
+/// what changes.
 template <class Job, int Replicas>
 inline constexpr float penalties_in_gradient = [] {
   constexpr pipelining_options options = Job::options;

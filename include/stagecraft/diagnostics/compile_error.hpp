@@ -117,8 +117,8 @@ consteval bool fail() {
 #pragma GCC diagnostic pop
 #endif
 
-/// What a check says of a model. This class is known by the text alone: GCC prints the arguments of all templates on
-/// the way to an error, and a model's are long.
+/// The result of a check of a model. This class is known by the text alone: GCC prints the arguments of all templates
+/// on the way to an error, and a model's are long.
 template <piece... Text>
 struct verdict {
 #if (defined(__cpp_static_assert) && __cpp_static_assert >= 202306L) || \
@@ -208,9 +208,9 @@ struct refused : Result {
   static_assert(Verdict{});
 };
 
-/// What a member function returns: `Result`, or a class that reports a diagnostic with a text. That class is completed
-/// where the function is called, so that the error is at the user's line, and no argument of the function's class is
-/// printed:
+/// The type that a member function returns: `Result`, or a class that reports a diagnostic with a text. That class is
+/// completed where the function is called, so that the error is at the user's line, and no argument of the function's
+/// class is printed:
 ///
 ///     template <fixed_name Name>
 ///     result_or_verdict<problem_of<M, Name>> reset();

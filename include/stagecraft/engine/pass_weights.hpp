@@ -2,6 +2,7 @@
 // The weights of one pass, and their gradients: those that are fetched from remote memory, and accumulators.
 #pragma once
 
+#include <stagecraft/diagnostics/for_each_index.hpp>
 #include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/engine/pipeline_memory.hpp>
 #include <stagecraft/engine/policy/execution_policy.hpp>
@@ -80,9 +81,7 @@ class pass_weights {
   /// each<Call, Parameter>() for the accumulators of this pass.
   template <class Each>
   static void for_each_accumulator(Each const& each) {
-    [&]<std::size_t... Step>(std::index_sequence<Step...>) {
-      [[maybe_unused]] int const done[]{0, (visit_accumulators<Step>(each), 0)...};
-    }(std::make_index_sequence<pass.steps.size()>{});
+    for_each_index<pass.steps.size()>([&]<int Step>() { visit_accumulators<Step>(each); });
   }
   template <std::size_t Step, class Each>
   static void visit_accumulators(Each const& each) {

@@ -3,6 +3,7 @@
 // updates, and what the plan puts into remote memory.
 #pragma once
 
+#include <stagecraft/diagnostics/for_each_index.hpp>
 #include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/diagnostics/throw_error.hpp>
 #include <stagecraft/engine/policy/execution_policy.hpp>
@@ -103,31 +104,50 @@ struct pipeline_sizes : session_shape<typename Job::described> {
   static constexpr auto const& weights = weight_storage_of<model, architecture>;
   static constexpr int replicas = Replicas;
   using processes = processes_of<machine>;
-  /// The replicas of this process, `first_replica` and those after it.
+  /// True if the devices of a replica may be in several processes.
+  static constexpr bool splits = detail::splits_replicas<Job>;
+  /// The replicas that this process has devices of: `first_replica` and those after it.
   [[nodiscard]] static constexpr int replicas_here() {
     if constexpr (processes::is_alone)
       return Replicas;
+    else if constexpr (splits)
+      return (processes::first_of(processes::number() + 1, Replicas * devices) - 1) / devices - first_replica() + 1;
     else
       return processes::replicas_here(Replicas);
   }
   [[nodiscard]] static constexpr int first_replica() {
     if constexpr (processes::is_alone)
       return 0;
+    else if constexpr (splits)
+      return processes::first_of(processes::number(), Replicas * devices) / devices;
     else
       return processes::first_replica(Replicas);
   }
-  /// Whether the devices of a replica may be in several processes, and which of them a device is in.
-  static constexpr bool splits = processes::most > Replicas;
-  [[nodiscard]] static int process_of(int device)
+  /// The process of a replica's device.
+  [[nodiscard]] static int process_of(int replica, int device)
     requires(splits)
   {
-    return processes::process_of(device, devices);
+    return processes::process_of(replica * devices + device, Replicas * devices);
   }
-  [[nodiscard]] static constexpr bool is_here([[maybe_unused]] int device) {
+  [[nodiscard]] static constexpr bool is_here([[maybe_unused]] int replica, [[maybe_unused]] int device) {
     if constexpr (splits)
-      return process_of(device) == processes::number();
+      return process_of(replica, device) == processes::number();
     else
       return true;
+  }
+  /// The replicas whose samples this process reads: those whose first stage it has.
+  struct fed_replicas {
+    int first = 0;
+    int count = 0;
+  };
+  [[nodiscard]] static constexpr fed_replicas fed_here() {
+    fed_replicas result{first_replica(), replicas_here()};
+    if constexpr (splits) {
+      int const device = table<main_mode>().device_of_stage(0);
+      if (!is_here(result.first + result.count - 1, device)) --result.count;
+      if (result.count > 0 && !is_here(result.first, device)) ++result.first, --result.count;
+    }
+    return result;
   }
   static constexpr long long all_targets = shape::has_losses ? shape::target_offset(shape::end_count) : 0;
   static constexpr long long all_scales = shape::has_losses ? shape::scale_offset(shape::end_count) : 0;
@@ -145,7 +165,7 @@ struct pipeline_sizes : session_shape<typename Job::described> {
   }
   /// Threads that work on one device: at most; and all of them.
   static constexpr int threads_of_device = detail::threads_of_device<Job>;
-  static constexpr int workers = std::min(machine::threads, splits ? 1 : replicas / processes::most * devices);
+  static constexpr int workers = std::min(machine::threads, detail::devices_of_all<Job>);
   static constexpr int threads = threads_of_device > 1 ? machine::threads : workers;
   /// Number of threads that work on the devices of a worker.
   [[nodiscard]] static constexpr int threads_of_worker(int worker) {
@@ -286,15 +306,19 @@ struct pipeline_memory {
         scales(Sizes::most_targets * Sizes::all_scales),
         norms(Sizes::norm_blocks_of_weights()),
         loss_scales(Sizes::devices, Sizes::loss_scale.initial_scale) {
-    [&]<std::size_t... Device>(std::index_sequence<Device...>) {
-      ((blocks[Device] = aligned_block(
-            Sizes::is_here(static_cast<int>(Device)) ? Sizes::template block_floats<static_cast<int>(Device)>() : 0)),
-       ...);
-    }(std::make_index_sequence<Sizes::devices>{});
+    for_each_index<Sizes::devices>([&]<int Device>() {
+      blocks[Device] = aligned_block(Sizes::is_here(number, Device) ? Sizes::template block_floats<Device>() : 0);
+    });
     [&]<std::size_t... Stage>(std::index_sequence<Stage...>) {
-      ((remote[Stage] = aligned_block(Sizes::template remote_floats<static_cast<int>(Stage)>)), ...);
+      auto const is_here = [number](int stage) {
+        return Sizes::is_here(number, Sizes::template table<Sizes::main_mode>().device_of_stage(stage));
+      };
+      ((remote[Stage] = aligned_block(
+            is_here(static_cast<int>(Stage)) ? Sizes::template remote_floats<static_cast<int>(Stage)> : 0)),
+       ...);
     }(std::make_index_sequence<Sizes::stages>{});
     for (int device = 0; device < Sizes::devices; ++device) {
+      if (!Sizes::is_here(number, device)) continue;
       workspaces[device] = aligned_block(workspace_floats);
       widened[device] = aligned_block(widened_floats);
     }

@@ -78,14 +78,15 @@ class pipeline_run {
   template <class OfRound>
   bool run_rounds(int round, device_thread const& self, OfRound const& passes_of) const {
     bool knows_penalties = false;
-    if constexpr (sizes::splits) sizes::processes::begin_messages();
+    if constexpr (sizes::splits)
+      if (!alone(self, [] { sizes::processes::begin_messages(); })) return false;
     for (int first = 0; first < steps_; first += round) {
       if constexpr (has_penalties)
         if (all_.has_targets && !knows_penalties && !find_penalties(self)) return false;
       knows_penalties = true;
       if (!passes_of(first)) return false;
       if constexpr (sizes::splits)
-        sizes::processes::template messages<sizes, Mode, 0>::end_round(*(*memories_)[0], first + round);
+        if (!alone(self, [&] { end_messages(first + round); })) return false;
       if constexpr (trains) {
         bool const updates = (all_.accumulated + first + round) % accumulation_steps == 0;
         if (updates && !run_update(self, first + round)) return false;
@@ -174,9 +175,9 @@ class pipeline_run {
     };
     if constexpr (update::sums_apart)
       if (!each(update::sum_calls)) return false;
-    if constexpr (replicas > 1)
+    if constexpr (replicas > 1 && !sizes::splits)
       if (!synchronize(self) || !each(update::reduce) || !synchronize(self)) return false;
-    if constexpr (!is_alone && !sizes::splits)
+    if constexpr (!is_alone && replicas > 1)
       if (!exchange(self) || !synchronize(self)) return false;
     // A shard of a weight is no weight: its functions wait for all.
     if constexpr (have_penalty_gradients<typename Session::first_plan>)
@@ -201,9 +202,18 @@ class pipeline_run {
   }
   /// The first thread exchanges the sums of this process's replicas for those of all, while the others wait.
   bool exchange(device_thread const& self) const {
-    if (self.worker > 0) return true;
-    return device_threads<sizes::threads_of_device>::alone({{}, {}, {}, {.member = self.member}},
-                                                           [this] { update::exchange(*memories_); });
+    return self.worker > 0 || alone(self, [this] { update::exchange(*memories_); });
+  }
+  /// Carries out `work` on the first of the threads that work together.
+  template <class Work>
+  static bool alone(device_thread const& self, Work const& work) {
+    return device_threads<sizes::threads_of_device>::alone({{}, {}, {}, {.member = self.member}}, work);
+  }
+  /// The messages of a round have come, and have left.
+  void end_messages(int micro_batches) const {
+    for (int i = 0; i < sizes::replicas_here(); ++i)
+      sizes::processes::template messages<sizes, Mode, 0>::end_round(*(*memories_)[i], micro_batches);
+    sizes::processes::end_messages();
   }
   /// Finds the sums that the norms of this round and of later ones need.
   template <int Round, class EachDevice>
@@ -211,6 +221,8 @@ class pipeline_run {
     if constexpr (Round < update::norm_rounds) {
       if (!each(update::template add_squares<Round>)) return false;
       if (update::template waits_for_norms<Round> && !synchronize(self)) return false;
+      if constexpr (update::template waits_for_norms<Round> && sizes::splits)
+        if (!alone(self, [this] { update::share_norms(*memories_); })) return false;
       return find_norms<Round + 1>(each, self);
     }
     return true;
@@ -225,7 +237,11 @@ class pipeline_run {
     return for_each_device(
                self.worker,
                [&](int replica, int device) { return update::find_penalties(job(replica, device, 0), self); }) &&
-           synchronize(self);
+           synchronize(self) && (!sizes::splits || alone(self, [this] { share_penalties(); }));
+  }
+
+  void share_penalties() const {
+    if constexpr (sizes::splits) update::share_penalties(*memories_);
   }
 
   /// The weight update with this number in the execution, from 1.
@@ -238,8 +254,7 @@ class pipeline_run {
     if constexpr (workers == 1)
       return true;
     else
-      return device_threads<sizes::threads_of_device>::alone({{}, {}, {}, {.member = self.member}},
-                                                             [this] { return all_.team->synchronize(); });
+      return alone(self, [this] { return all_.team->synchronize(); });
   }
 
   /// Calls each(replica, device) for the devices of a thread, until it returns false: all of some replicas, or some of
@@ -257,7 +272,7 @@ class pipeline_run {
     if (workers <= here) {
       for (int replica = worker * here / workers; replica < (worker + 1) * here / workers; ++replica)
         for (int device = 0; device < devices; ++device)
-          if (sizes::is_here(device) && !goes_on(replica, device)) return false;
+          if (sizes::is_here(sizes::first_replica() + replica, device) && !goes_on(replica, device)) return false;
     } else {
       int replica = 0;
       while ((replica + 1) * workers / here <= worker) ++replica;

@@ -81,11 +81,26 @@ class pipeline_update {
       });
     });
   }
-  /// The sums of this process's replicas become those of all processes' replicas, in each replica.
+  /// The sums of this process's replicas, or the gradients of its devices, become those of all processes' replicas.
   static void exchange(all_replicas const& all) {
     std::array<float*, static_cast<std::size_t>(replicas)> here{};
     for (int i = 0; i < Sizes::replicas_here(); ++i) here[i] = gradients_of(*all[i]);
-    Sizes::processes::template exchange<Plan>(here.data(), Plan::weights.floats);
+    if constexpr (Sizes::splits)
+      Sizes::processes::template exchange_devices<Sizes, Plan>(here.data());
+    else
+      Sizes::processes::template exchange<Plan>(here.data(), Plan::weights.floats);
+  }
+  /// The sums of squares, or the penalties, that each process has found for its devices' weights become known to all.
+  /// They are the same for each replica.
+  static void share_norms(all_replicas const& all) {
+    auto& sums = all[0]->norms.sums;
+    for (auto& of_shard : sums) Sizes::processes::template share_of_weights<Sizes>(of_shard.data(), sizeof of_shard[0]);
+    for (int i = 1; i < Sizes::replicas_here(); ++i) all[i]->norms.sums = sums;
+  }
+  static void share_penalties(all_replicas const& all) {
+    auto& penalties = all[0]->penalties;
+    Sizes::processes::template share_of_weights<Sizes>(penalties.data(), sizeof penalties[0]);
+    for (int i = 1; i < Sizes::replicas_here(); ++i) all[i]->penalties = penalties;
   }
 
   /// Adds the gradients of the user's own penalties to those of the device's weights, before any weight changes.
@@ -173,7 +188,11 @@ class pipeline_update {
   /// Finds the factor that losses are multiplied by from now on, if it changes. Every device does this for itself.
   static bool advance_loss_scale(job const& what, device_thread const& self) {
     if constexpr (Sizes::scales_losses)
-      return team::alone(memory_of(what, self), [&] { scale_of(what).advance(Sizes::loss_scale, gradients); });
+      return team::alone(memory_of(what, self), [&] {
+        scale_of(what).advance(Sizes::loss_scale, gradients);
+        for (int other = 0; other < Sizes::devices; ++other)
+          if (!Sizes::is_here(what.own().replica, other)) what.own().loss_scales.of_device[other] = scale_of(what);
+      });
     else
       return true;
   }

@@ -28,13 +28,16 @@ constexpr auto const& plan_on_machine() {
     return pass_plan_of<typename Job::planned, Pass>;
 }
 
-/// The devices of all replicas of a process, and the threads of a machine that work on one of them: at most.
+/// True if the devices of a replica may be in several processes: these cannot have equal numbers of whole replicas.
+template <class Job>
+inline constexpr bool splits_replicas = Job::replicas % processes_of<typename Job::machine>::most != 0;
+/// The devices of all replicas of a process, and the threads of a machine that work on one of them: at most. One after
+/// the other if replicas are split.
 template <class Job>
 inline constexpr int devices_of_all =
-    processes_of<typename Job::machine>::most > Job::replicas
-        ? 1
-        : Job::replicas / processes_of<typename Job::machine>::most *
-              planning_timetable<typename Job::template in<main_mode<Job>>>.devices();
+    splits_replicas<Job> ? 1
+                         : Job::replicas / processes_of<typename Job::machine>::most *
+                               planning_timetable<typename Job::template in<main_mode<Job>>>.devices();
 template <class Job>
 inline constexpr int threads_of_device = policy_of<typename Job::machine>::devices_have_teams
                                              ? (Job::machine::threads + devices_of_all<Job> - 1) / devices_of_all<Job>

@@ -8,12 +8,11 @@
 
 namespace stagecraft::tracing {
 
-/// The first parameter of a layer's last constructor, `layer(wrong_options, ...)`, which takes anything. With
-/// `layer(...)` alone editors would offer that one first: they begin with the constructors of the fewest parameters.
+/// The parameters of a layer's last constructor, which takes anything but options in braces that no layer has: these
+/// are `layer`'s own. It has four, since `...` would take such options with Clang, which then says more of them.
 struct wrong_options {
-  constexpr wrong_options() = default;
-  template <class T>
-  constexpr wrong_options(T const&) {}  // NOLINT(google-explicit-constructor): a match, but a worse one than any other
+  template <class... T>
+  constexpr wrong_options(T const&...) {}  // NOLINT(google-explicit-constructor): matches, but worse than any other
 };
 
 /// E1025. A layer's last constructor reports this; `L::usage` is how to write it.

@@ -43,7 +43,7 @@ struct extents;
 class tracer;
 }  // namespace operations
 
-/// How a weight gets its first values. Programs write it through the factories of this folder:
+/// The rule by which a weight gets its first values. Programs write it through the factories of this folder:
 /// `initializers::he_normal{.seed = 1}`. `{}` names none: a weight then begins as `parameter::initializer` says.
 struct initializer {
   using own_call = operations::tensor(operations::tracer&, operations::extents const&);
@@ -105,7 +105,7 @@ struct initializer {
     if (kind == initializer_kind::variance_scaling) return a;
     return kind == initializer_kind::he_normal || kind == initializer_kind::he_uniform ? 2.0F : 1.0F;
   }
-  /// Which fan that is.
+  /// The fan that the variance is divided by.
   [[nodiscard]] constexpr fan_mode fan() const {
     bool const is_glorot = kind == initializer_kind::glorot_normal || kind == initializer_kind::glorot_uniform;
     return is_glorot ? fan_mode::fan_avg : mode;

@@ -70,9 +70,10 @@ void for_each_counter(Progress& progress, Visit const& visit) {
   visit("overflowed", element_type::int64, progress.overflowed);
 }
 
-inline void append_progress(engine::training_progress const& progress, tensor_file& to) {
+/// Appends the counters of a training; `part` precedes their names.
+inline void append_progress(engine::training_progress const& progress, tensor_file& to, std::string const& part = "") {
   for_each_counter(progress, [&](std::string_view name, element_type type, auto value) {
-    to.tensors.push_back(number_tensor(std::string(counter_prefix) + std::string(name), type, value));
+    to.tensors.push_back(number_tensor(std::string(counter_prefix).append(part).append(name), type, value));
   });
 }
 
@@ -93,16 +94,20 @@ class tensor_taker {
         weights[i].values = to_floats(*tensor);
     }
   }
-  void take(engine::training_progress& progress) {
-    for_each_counter(progress, [&]<class Number>(std::string_view name, element_type type, Number& counter) {
-      auto const path = std::string(counter_prefix) + std::string(name);
-      auto const* const tensor = find(path, "counter '" + path + "' is not in the file");
-      if (tensor == nullptr) return;
-      if (tensor->type != type || !tensor->shape.empty())
-        differences_.add("counter '" + path + "' is not one number of type " + std::string(stagecraft::name(type)));
-      else
-        counter = little_endian_at<Number>(tensor->bytes.data());
+  void take(engine::training_progress& progress, std::string const& part = "") {
+    for_each_counter(progress, [&](std::string_view name, element_type type, auto& counter) {
+      take(std::string(part).append(name), type, counter);
     });
+  }
+  template <class Number>
+  void take(std::string const& name, element_type type, Number& counter) {
+    auto const path = std::string(counter_prefix) + name;
+    auto const* const tensor = find(path, "counter '" + path + "' is not in the file");
+    if (tensor == nullptr) return;
+    if (tensor->type != type || !tensor->shape.empty())
+      differences_.add("counter '" + path + "' is not one number of type " + std::string(stagecraft::name(type)));
+    else
+      counter = little_endian_at<Number>(tensor->bytes.data());
   }
   /// Lists the tensors that the model did not read, except those whose names begin with one of `others`.
   void finish(std::vector<std::string_view> const& others) {

@@ -7,6 +7,7 @@
 
 #include <stagecraft/diagnostics/begin_headers.hpp>
 
+#include <stagecraft/diagnostics/for_each_index.hpp>
 #include <stagecraft/io/detail/file_writer.hpp>
 #include <stagecraft/io/detail/match_weights.hpp>
 #include <stagecraft/io/detail/onnx_operations.hpp>
@@ -42,9 +43,7 @@ class onnx_model {
 
   /// The bytes of the file.
   std::string write() {
-    [&]<std::size_t... Call>(std::index_sequence<Call...>) {
-      (add_call<static_cast<int>(Call)>(), ...);
-    }(std::make_index_sequence<graph.calls.size()>{});
+    detail::for_each_index<graph.calls.size()>([&]<int Call>() { add_call<Call>(); });
     std::set<std::string> taken;
     for (int const call : graph.outputs_of(0)) {
       std::string name = std::string(graph.layer_of(graph.producer(call)).name.view()) + "_output";

@@ -4,7 +4,7 @@
 
 namespace stagecraft {
 
-/// How the pixels of an image are computed from those of a smaller or larger one.
+/// The rule that computes the pixels of an image from those of a smaller or larger one.
 enum class interpolation : unsigned char {
   nearest,        ///< each pixel is repeated
   bilinear,       ///< between the centres of the pixels, each of which lies at its half

@@ -85,10 +85,15 @@ struct layer : tracing::layer_base {
     requires layers::detail::is_preferred<L>
   constexpr layer() {}
 #ifdef __clang__
-  /// Options in braces that the layer does not have, without an argument before them: Clang matches them with `...`
-  /// only.
+#pragma clang diagnostic push
+#pragma clang diagnostic ignored "-Wc++26-extensions"
+  /// Options in braces that the layer does not have: Clang matches them with `...` only. Deleted, since Clang then
+  /// converts no argument, which would be a second error.
   template <class L = Derived>
-  constexpr explicit layer(...) noexcept(detail::report<detail::wrong_options_problem<L>>()) {}
+  explicit layer(...) = delete(
+      "a layer cannot be made from what its braces hold, such as an option that it does not have, or "
+      "one of another type [E1025]");
+#pragma clang diagnostic pop
 #else
   /// Options in braces that the layer does not have, after up to three other arguments; layers of the library inherit
   /// this with `using layer::layer`. GCC names the option at its line, then prints E1025. Clang takes such options for

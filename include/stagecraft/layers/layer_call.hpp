@@ -105,7 +105,7 @@ struct loop_names {
 template <class L>
 struct with_loop_names : L, loop_names {};
 
-/// Which loops a layer without a `call` brings, by their names alone: those of a layer are templates.
+/// The loops that a layer without a `call` brings, found by their names alone: those of a layer are templates.
 template <class L>
 constexpr own_loops find_own_loops() {
   if constexpr (kernel_of<L> != layer_kernel::none || requires { L::is_view; } || std::is_final_v<L>)
@@ -259,7 +259,7 @@ struct layer_call {
 
   /// A call of a layer that looks at masks has no more inputs than these, its masks' sources among them.
   static constexpr std::size_t most_inputs = 28;
-  /// How many of its inputs' masks a layer looks at.
+  /// The number of its inputs' masks that a layer looks at.
   static constexpr std::size_t count_masked(std::size_t given) {
     std::size_t most = 1;
     if constexpr (requires { L::masked_inputs; }) most = L::masked_inputs;

@@ -55,7 +55,9 @@ struct option_layer : layer<Derived> {
   /// Any other argument: E1025.
   using layer<Derived>::layer;
   template <class L = Derived>
-  constexpr explicit option_layer(detail::wrong_options, ...) : option_layer() {
+  constexpr explicit option_layer(detail::wrong_options, detail::wrong_options = {}, detail::wrong_options = {},
+                                  detail::wrong_options = {})
+      : option_layer() {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 };
@@ -74,7 +76,8 @@ struct argument_layer : layer<Derived> {
   }
   using layer<Derived>::layer;
   template <class L = Derived>
-  constexpr explicit argument_layer(detail::wrong_options, ...) {
+  constexpr explicit argument_layer(detail::wrong_options, detail::wrong_options = {}, detail::wrong_options = {},
+                                    detail::wrong_options = {}) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 

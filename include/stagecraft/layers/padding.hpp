@@ -4,7 +4,7 @@
 
 namespace stagecraft {
 
-/// How a sliding window treats the borders.
+/// The treatment of borders by a sliding window.
 enum class padding : unsigned char {
   valid,   ///< the window stays inside the input
   same,    ///< zeros around the input, so that with stride 1 the output is as long; an odd one stands at the end

@@ -36,7 +36,7 @@ template <class L>
 concept CallOnMany = !requires(L const& layer, operations::tracer& ops, operations::tensor x) { layer.call(ops, x); } &&
                      CallOn<L, tensor_list>;
 
-/// Whether a layer is written as a `call` on one, two or three tensors, or on a `tensor_list`.
+/// True if a layer is written as a `call` on one, two or three tensors, or on a `tensor_list`.
 template <class L>
 concept HasCall = CallOn<L, operations::tensor> || CallOn<L, operations::tensor, operations::tensor> ||
                   CallOn<L, operations::tensor, operations::tensor, operations::tensor> || CallOnMany<L>;

@@ -95,7 +95,7 @@ struct window_layer : argument_layer<Derived, Options> {
       return true;
     return false;
   }
-  /// How the window slides along an axis of some length.
+  /// The steps of the window along an axis of length `length`.
   [[nodiscard]] constexpr sliding_window way(int axis, int length, Size const& dilation_rate) const {
     auto const& given = this->options;
     return {length, along(kernel_size, axis), along(given.strides, axis), along(dilation_rate, axis), given.padding};

@@ -26,7 +26,7 @@ constexpr int axis_of_sample(int axis, shape const& sample) {
   int const found = axis < 0 ? axis + sample.rank() : axis - 1;
   return axis != 0 && found >= 0 && found < sample.rank() ? found : -1;
 }
-/// Whether a sample is one row of a loss, since it runs along an axis that is not the last one.
+/// True if a sample is one row of a loss, since it runs along an axis that is not the last one.
 constexpr bool has_sample_as_row(int axis, shape const& sample) {
   int const found = axis_of_sample(axis, sample);
   return found >= 0 && found < sample.rank() - 1 && sample.size() <= most_values_along_axis;
@@ -73,7 +73,7 @@ struct along_axis {
 template <class Loss>
 concept HasLossOfSample = requires(Loss const& loss, shape const& sample) { loss.of_sample(sample); };
 
-/// Whether each row of a loss is a sample.
+/// True if each row of a loss is a sample.
 template <class Loss>
 constexpr bool takes_samples(Loss const& loss, shape const& sample) {
   return HasLossOfSample<Loss> || has_sample_as_row(axis_of(loss), sample);

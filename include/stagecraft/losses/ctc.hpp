@@ -22,7 +22,7 @@ struct ctc_of_sample;
 /// classes, E4132 a label after a 0, E4133 more labels than steps.
 struct ctc {
   int max_label_length = 0;          ///< most labels of a sample: the width of targets; 0: the number of steps
-  losses::reduction reduction = {};  ///< how the losses of samples become one: their sum, divided by the batch size
+  losses::reduction reduction = {};  ///< the reduction of the losses of samples: their sum, divided by the batch size
 
   using listed_options = ctc;
   static constexpr std::string_view name = "ctc";

@@ -21,7 +21,7 @@ namespace stagecraft::losses {
 /// mean over the last axis of max(1 - target prediction, 0); both (rows, columns). Targets are -1 and 1; 0 counts as -1
 /// (in Keras only if all targets of a batch are 0 or 1).
 struct hinge {
-  losses::reduction reduction = {};  ///< how the losses of rows become one: their sum, divided by the batch size
+  losses::reduction reduction = {};  ///< the reduction of the losses of rows: their sum, divided by the batch size
 
   using listed_options = hinge;
   static constexpr std::string_view name = "hinge";
@@ -36,7 +36,7 @@ struct hinge {
 /// mean over the last axis of max(1 - target prediction, 0)^2; both (rows, columns). Targets are -1 and 1; 0 counts as
 /// -1 (in Keras only if all targets of a batch are 0 or 1).
 struct squared_hinge {
-  losses::reduction reduction = {};  ///< how the losses of rows become one: their sum, divided by the batch size
+  losses::reduction reduction = {};  ///< the reduction of the losses of rows: their sum, divided by the batch size
 
   using listed_options = squared_hinge;
   static constexpr std::string_view name = "squared_hinge";
@@ -50,7 +50,7 @@ struct squared_hinge {
 /// The margin between the class and the best of the others. Keras: tf.keras.losses.CategoricalHinge.
 /// max(0, 1 + max((1 - target) prediction) - sum(target prediction)) over the last axis; both (rows, columns).
 struct categorical_hinge {
-  losses::reduction reduction = {};  ///< how the losses of rows become one: their sum, divided by the batch size
+  losses::reduction reduction = {};  ///< the reduction of the losses of rows: their sum, divided by the batch size
 
   using listed_options = categorical_hinge;
   static constexpr std::string_view name = "categorical_hinge";

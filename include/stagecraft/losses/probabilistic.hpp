@@ -31,7 +31,7 @@ struct binary_crossentropy {
   bool from_logits = false;          ///< true: the model's output is unnormalised, the loss applies sigmoid itself
   float label_smoothing = 0;         ///< s: targets become y (1 - s) + s / 2
   int axis = -1;                     ///< the axis of the mean; 1 is the first one of a sample. E1103
-  losses::reduction reduction = {};  ///< how the losses of rows become one: their sum, divided by the batch size
+  losses::reduction reduction = {};  ///< the reduction of the losses of rows: their sum, divided by the batch size
 
   using listed_options = binary_crossentropy;
   static constexpr std::string_view name = "binary_crossentropy";
@@ -61,7 +61,7 @@ struct categorical_crossentropy {
   bool from_logits = false;          ///< true: the model's output is unnormalised, the loss applies softmax itself
   float label_smoothing = 0;         ///< s: targets become y (1 - s) + s / classes
   int axis = -1;                     ///< the axis of the classes; 1 is the first one of a sample. E1103
-  losses::reduction reduction = {};  ///< how the losses of rows become one: their sum, divided by the batch size
+  losses::reduction reduction = {};  ///< the reduction of the losses of rows: their sum, divided by the batch size
 
   using listed_options = categorical_crossentropy;
   static constexpr std::string_view name = "categorical_crossentropy";
@@ -98,7 +98,7 @@ struct categorical_crossentropy {
 struct sparse_categorical_crossentropy {
   bool from_logits = false;          ///< true: the model's output is unnormalised, the loss applies softmax itself
   int axis = -1;                     ///< the axis of the classes; 1 is the first one of a sample. E1103
-  losses::reduction reduction = {};  ///< how the losses of rows become one: their sum, divided by the batch size
+  losses::reduction reduction = {};  ///< the reduction of the losses of rows: their sum, divided by the batch size
 
   using listed_options = sparse_categorical_crossentropy;
   static constexpr std::string_view name = "sparse_categorical_crossentropy";
@@ -117,10 +117,10 @@ struct sparse_categorical_crossentropy {
   }
 };
 
-/// How far a distribution is from another one. Keras: tf.keras.losses.KLDivergence.
+/// The distance of a distribution from another one. Keras: tf.keras.losses.KLDivergence.
 /// sum over the last axis of target log(target / prediction); both (rows, columns), limited to [1e-7, 1].
 struct kl_divergence {
-  losses::reduction reduction = {};  ///< how the losses of rows become one: their sum, divided by the batch size
+  losses::reduction reduction = {};  ///< the reduction of the losses of rows: their sum, divided by the batch size
 
   using listed_options = kl_divergence;
   static constexpr std::string_view name = "kl_divergence";
@@ -139,7 +139,7 @@ using kld = kl_divergence;  ///< Keras's short name
 /// tf.keras.losses.Poisson. mean over the last axis of prediction - target log(prediction + 1e-7); both (rows,
 /// columns).
 struct poisson {
-  losses::reduction reduction = {};  ///< how the losses of rows become one: their sum, divided by the batch size
+  losses::reduction reduction = {};  ///< the reduction of the losses of rows: their sum, divided by the batch size
 
   using listed_options = poisson;
   static constexpr std::string_view name = "poisson";

@@ -7,9 +7,9 @@
 
 namespace stagecraft::losses {
 
-/// How one number is made of the losses of rows, each times its sample weight. It is as wide as the members before it
-/// in losses: Clang 19 reads a member of a template argument in a wrong place if the argument has holes inside and at
-/// its end.
+/// The rule that makes one number of the losses of rows, each times its sample weight. It is as wide as the members
+/// before it in losses: Clang 19 reads a member of a template argument in a wrong place if the argument has holes
+/// inside and at its end.
 enum class reduction : int {
   sum_over_batch_size,  ///< their sum divided by their number: Keras's default, AUTO
   sum,                  ///< their sum
@@ -28,7 +28,7 @@ constexpr reduction reduction_of([[maybe_unused]] Loss const& loss) {
   else
     return reduction::sum_over_batch_size;
 }
-/// Whether the gradient is that of the sum over the rows.
+/// True if the gradient is that of the sum over the rows.
 template <class Loss>
 constexpr bool is_summed(Loss const& loss) {
   return reduction_of(loss) != reduction::sum_over_batch_size;

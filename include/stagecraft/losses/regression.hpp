@@ -11,7 +11,7 @@ namespace stagecraft::losses {
 /// Mean of squared differences. Keras: tf.keras.losses.MeanSquaredError.
 /// mean over the last axis of (prediction - target)^2; both (rows, columns).
 struct mean_squared_error {
-  losses::reduction reduction = {};  ///< how the losses of rows become one: their sum, divided by the batch size
+  losses::reduction reduction = {};  ///< the reduction of the losses of rows: their sum, divided by the batch size
 
   using listed_options = mean_squared_error;
   static constexpr std::string_view name = "mean_squared_error";
@@ -25,7 +25,7 @@ using mse = mean_squared_error;  ///< Keras's short name
 /// Mean of absolute differences. Keras: tf.keras.losses.MeanAbsoluteError.
 /// mean over the last axis of |prediction - target|; both (rows, columns). The gradient at 0 is 0.
 struct mean_absolute_error {
-  losses::reduction reduction = {};  ///< how the losses of rows become one: their sum, divided by the batch size
+  losses::reduction reduction = {};  ///< the reduction of the losses of rows: their sum, divided by the batch size
 
   using listed_options = mean_absolute_error;
   static constexpr std::string_view name = "mean_absolute_error";
@@ -39,7 +39,7 @@ using mae = mean_absolute_error;  ///< Keras's short name
 /// Mean of absolute differences in percent of the targets. Keras: tf.keras.losses.MeanAbsolutePercentageError.
 /// mean over the last axis of 100 |prediction - target| / max(|target|, 1e-7); both (rows, columns).
 struct mean_absolute_percentage_error {
-  losses::reduction reduction = {};  ///< how the losses of rows become one: their sum, divided by the batch size
+  losses::reduction reduction = {};  ///< the reduction of the losses of rows: their sum, divided by the batch size
 
   using listed_options = mean_absolute_percentage_error;
   static constexpr std::string_view name = "mean_absolute_percentage_error";
@@ -56,7 +56,7 @@ using mape = mean_absolute_percentage_error;  ///< Keras's short name
 /// mean over the last axis of (log(1 + prediction) - log(1 + target))^2; both (rows, columns). Numbers below 1e-7 count
 /// as that, and their gradient is 0.
 struct mean_squared_logarithmic_error {
-  losses::reduction reduction = {};  ///< how the losses of rows become one: their sum, divided by the batch size
+  losses::reduction reduction = {};  ///< the reduction of the losses of rows: their sum, divided by the batch size
 
   using listed_options = mean_squared_logarithmic_error;
   static constexpr std::string_view name = "mean_squared_logarithmic_error";
@@ -75,7 +75,7 @@ using msle = mean_squared_logarithmic_error;  ///< Keras's short name
 /// Keras's name of the loss is `huber_loss` in logs of version 2.6 and `huber` as an identifier.
 struct huber {
   float delta = 1;                   ///< the difference where the square becomes a line
-  losses::reduction reduction = {};  ///< how the losses of rows become one: their sum, divided by the batch size
+  losses::reduction reduction = {};  ///< the reduction of the losses of rows: their sum, divided by the batch size
 
   using listed_options = huber;
   static constexpr std::string_view name = "huber";
@@ -91,7 +91,7 @@ struct huber {
 /// Squares of small differences, absolute values of large ones, smoothly. Keras: tf.keras.losses.LogCosh.
 /// mean over the last axis of log(cosh(prediction - target)); both (rows, columns).
 struct log_cosh {
-  losses::reduction reduction = {};  ///< how the losses of rows become one: their sum, divided by the batch size
+  losses::reduction reduction = {};  ///< the reduction of the losses of rows: their sum, divided by the batch size
 
   using listed_options = log_cosh;
   static constexpr std::string_view name = "log_cosh";
@@ -110,7 +110,7 @@ using logcosh = log_cosh;  ///< Keras's short name
 /// if either is 0.
 struct cosine_similarity {
   int axis = -1;                     ///< the axis of the vectors; 1 is the first one of a sample. E1103
-  losses::reduction reduction = {};  ///< how the losses of rows become one: their sum, divided by the batch size
+  losses::reduction reduction = {};  ///< the reduction of the losses of rows: their sum, divided by the batch size
 
   using listed_options = cosine_similarity;
   static constexpr std::string_view name = "cosine_similarity";

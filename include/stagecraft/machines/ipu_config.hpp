@@ -28,7 +28,7 @@ struct ipu_model_options {
   ipu_version version = ipu_targets::ipu2;
   /// 0: all tiles of the version. Fewer make a smaller machine (E3003).
   int tiles_per_ipu = 0;
-  /// Whether vertices run tile by tile, each tile with a memory of its own, and every access of one is checked: slow,
+  /// True if vertices run tile by tile, each tile with a memory of its own, and every access of one is checked: slow,
   /// for small machines and models. Otherwise the work of all tiles is done by kernels for the host.
   bool checked = false;
 
@@ -60,7 +60,7 @@ struct floating_point_behaviour_options {
   bool div0 = false;   ///< a division by zero
   bool oflo = false;   ///< a result that is too large for its type
   bool nanoo = false;  ///< float16 results that are too large become NaN; otherwise the largest number
-  /// Whether results in float16 are rounded at random (stochastic rounding).
+  /// True if results in float16 are rounded at random (stochastic rounding).
   stochastic_rounding_behaviour esr = stochastic_rounding_behaviour::off;
 
   friend constexpr bool operator==(floating_point_behaviour_options const&,
@@ -95,7 +95,7 @@ struct optimization_options {
 /// Not here: select_ipus, selection_order, device_connection and the like, which choose hardware; compile_ipu_code, the
 /// options of libraries that are not emulated, and the scheduler's.
 struct ipu_config {
-  /// How many IPUs there are: 1, or an even number, since IPUs come in pairs (E3001, E3002). One program uses all of
+  /// The number of IPUs: 1, or an even number, since IPUs come in pairs (E3001, E3002). One program uses all of
   /// them. A list of numbers, for several programs, is not taken.
   int auto_select_ipus = 1;
   /// Backward passes may repeat forward steps instead of finding what they kept: a training description that leaves

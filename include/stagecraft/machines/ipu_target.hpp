@@ -146,7 +146,7 @@ inline constexpr ipu_target ipu21{.name = "ipu21", .tile_clock_frequency = 1'490
 
 namespace stagecraft::machines {
 
-/// Whether a number is what was published, up to 1 percent: published figures are rounded, and so are clocks.
+/// True if a number is what was published, up to 1 percent: published figures are rounded, and so are clocks.
 constexpr bool is_about(std::int64_t number, std::int64_t published) {
   auto const difference = number < published ? published - number : number - published;
   return difference <= published / 100;

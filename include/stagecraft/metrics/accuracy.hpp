@@ -26,7 +26,7 @@ struct acc {
   constexpr operator metric() const noexcept { return {.kind = metric_kind::accuracy, .has_short_name = true}; }
 };
 
-/// How often a yes/no prediction is right. Keras: tf.keras.metrics.BinaryAccuracy.
+/// The share of yes/no predictions that are right. Keras: tf.keras.metrics.BinaryAccuracy.
 /// Mean over the last axis of (prediction > threshold) == target; target and prediction (rows, columns).
 struct binary_accuracy {
   float threshold = 0.5f;  ///< predictions above it mean 1; use 0 for logits
@@ -40,7 +40,7 @@ struct binary_accuracy {
   }
 };
 
-/// How often the largest prediction is the right class. Keras: tf.keras.metrics.CategoricalAccuracy.
+/// The share of samples whose largest prediction is the right class. Keras: tf.keras.metrics.CategoricalAccuracy.
 /// argmax(prediction) == argmax(target) over the last axis; target and prediction (rows, classes). The first of equal
 /// values is the largest. A row with a NaN in its prediction counts as wrong.
 struct categorical_accuracy {
@@ -49,7 +49,7 @@ struct categorical_accuracy {
   constexpr operator metric() const noexcept { return {.kind = metric_kind::categorical_accuracy}; }
 };
 
-/// How often the largest prediction is the right class, for class numbers as targets. Keras:
+/// The share of samples whose largest prediction is the right class, for class numbers as targets. Keras:
 /// tf.keras.metrics.SparseCategoricalAccuracy.
 /// argmax(prediction) == target over the last axis; one class number per row, prediction (rows, classes). The first of
 /// equal values is the largest. A row with a NaN in its prediction counts as wrong.
@@ -59,23 +59,24 @@ struct sparse_categorical_accuracy {
   constexpr operator metric() const noexcept { return {.kind = metric_kind::sparse_categorical_accuracy}; }
 };
 
-/// How often the right class is among the k largest predictions. Keras: tf.keras.metrics.TopKCategoricalAccuracy.
-/// argmax(target) is among the k largest predictions; target and prediction (rows, classes). Ties as in
-/// tf.math.in_top_k: right when fewer than k predictions are strictly larger; a row with a NaN or an infinity is wrong.
+/// The share of samples whose right class is among the k largest predictions. Keras:
+/// tf.keras.metrics.TopKCategoricalAccuracy. argmax(target) is among the k largest predictions; target and prediction
+/// (rows, classes). Ties as in tf.math.in_top_k: right when fewer than k predictions are strictly larger; a row with a
+/// NaN or an infinity is wrong.
 struct top_k_categorical_accuracy {
-  int k = 5;  ///< how many predictions count
+  int k = 5;  ///< the number of predictions that count
 
   static constexpr std::string_view name = "top_k_categorical_accuracy";
 
   constexpr operator metric() const noexcept { return {.kind = metric_kind::top_k_categorical_accuracy, .k = k}; }
 };
 
-/// How often the right class is among the k largest predictions, for class numbers as targets. Keras:
+/// The share of samples whose right class is among the k largest predictions, for class numbers as targets. Keras:
 /// tf.keras.metrics.SparseTopKCategoricalAccuracy.
 /// The target is among the k largest predictions; one class number per row, prediction (rows, classes). Ties as in
 /// tf.math.in_top_k: right when fewer than k predictions are strictly larger; a row with a NaN or an infinity is wrong.
 struct sparse_top_k_categorical_accuracy {
-  int k = 5;  ///< how many predictions count
+  int k = 5;  ///< the number of predictions that count
 
   static constexpr std::string_view name = "sparse_top_k_categorical_accuracy";
 

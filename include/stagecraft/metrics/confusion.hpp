@@ -19,7 +19,7 @@ enum class threshold_spacing : int {
 /// Options of counting, as words of a metric's options.
 struct confusion_options {
   int count = 1;  ///< number of thresholds
-  /// How the thresholds are spaced.
+  /// The spacing of the thresholds.
   threshold_spacing spacing = threshold_spacing::one;
   float threshold = 0.5F;  ///< the threshold, if there is one
   int class_id = -1;       ///< the only column that counts, or -1

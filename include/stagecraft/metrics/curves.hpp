@@ -9,7 +9,7 @@ namespace stagecraft::metrics {
 
 /// The curve: true against false positive rates, or precision against recall.
 enum class auc_curve : int { roc, pr };
-/// How the area is summed: by trapezoids (for `pr` by interpolated true positives), or by the lower or upper sum.
+/// The summation of the area: by trapezoids (for `pr` by interpolated true positives), or by the lower or upper sum.
 enum class auc_summation_method : int { interpolation, minoring, majoring };
 
 /// The area under a curve of right against wrong predictions. Keras: tf.keras.metrics.AUC. The curve has a point at
@@ -18,7 +18,7 @@ enum class auc_summation_method : int { interpolation, minoring, majoring };
 struct auc {
   int num_thresholds = 200;          ///< number of thresholds, at least 2
   auc_curve curve = auc_curve::roc;  ///< the rates that the curve relates
-  /// How the area is summed.
+  /// The summation of the area.
   auc_summation_method summation_method = auc_summation_method::interpolation;
   number_list thresholds = {};     ///< between 0 and 1, in place of `num_thresholds`, in any order
   bool multi_label = false;        ///< true: each column is a label, and the metric is the mean of their areas

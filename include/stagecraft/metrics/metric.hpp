@@ -115,7 +115,7 @@ struct metric {
   std::string_view const* own_label = nullptr;              ///< the name in reports, if one was chosen: `named`
   /// Thresholds of confusion, then weights of labels; with `scales_columns` the factors of columns.
   number_list numbers = {};
-  int parts = 0;  ///< how many numbers it reports, if several: `part_of`
+  int parts = 0;  ///< the number of values that it reports, if several: `part_of`
 
   /// The name in logs: `accuracy` keeps its name whatever it is resolved to, as Keras's "accuracy" string does.
   [[nodiscard]] constexpr std::string_view name() const noexcept {

@@ -58,7 +58,7 @@ struct metric_list {
     static_assert(stagecraft::detail::report<detail::wrong_metrics_problem<Given...>>());
   }
 
-  /// Whether an output has the metric at `index`.
+  /// True if an output has the metric at `index`.
   [[nodiscard]] constexpr bool is_of(int index, int output, std::string_view output_name) const {
     if (entries == 0) return true;
     int const entry = entry_of[index];

@@ -158,7 +158,7 @@ struct cosine_similarity {
   }
 };
 
-/// How far a distribution is from another one. Keras: tf.keras.metrics.KLDivergence.
+/// The distance of a distribution from another one. Keras: tf.keras.metrics.KLDivergence.
 /// It is the mean of the loss of that name over rows.
 struct kl_divergence : own_metric<kl_divergence> {
   static constexpr std::string_view name = "kullback_leibler_divergence";

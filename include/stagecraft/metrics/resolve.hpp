@@ -18,7 +18,7 @@ namespace stagecraft::metrics {
   return chosen;
 }
 
-/// Whether a metric can be computed from the targets that the loss takes: class numbers cannot be compared column by
+/// True if a metric can be computed from the targets that the loss takes: class numbers cannot be compared column by
 /// column with a prediction wider than 1, and a row of target values is no class number. A metric that sees whole rows
 /// takes any targets; one that counts yes/no predictions reads a class number as a yes in its column.
 [[nodiscard]] constexpr bool fits_targets(metric chosen, bool sparse_targets, int output_width) noexcept {

@@ -123,7 +123,7 @@ inline constexpr diagnostic frozen_problem = [] {
 
 // Models that end earlier ---------------------------------------------------------------------------------------------
 
-/// How often a model's code has called layers before the call `of` of its graph; -1 for an input.
+/// The number of times that a model's code has called layers before the call `of` of its graph; -1 for an input.
 template <class M>
 constexpr int calls_made_before(int of) {
   model_builder builder;

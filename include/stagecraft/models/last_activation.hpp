@@ -23,7 +23,7 @@ struct last_activation {
   bool is_behind_views = false;  ///< true if flatten or reshape come after it, so that Keras does not see it any more
   int call = -1;                 ///< the call that applies it
 
-  /// Whether softmax or sigmoid is the last thing that happens to the output.
+  /// True if softmax or sigmoid is the last thing that happens to the output.
   [[nodiscard]] constexpr bool has_logits() const noexcept {
     return is_known && !is_behind_views &&
            (function.kind == activation_kind::softmax || function.kind == activation_kind::sigmoid);

@@ -62,9 +62,31 @@ struct make_graph {
   }
 };
 
+#ifdef __clang__
+/// Makes what stands in for a model whose trace is no constant. Clang says that once, of `draft_of`; then it would say
+/// it again of each constant that is made from it.
+template <class M>
+struct make_unreadable {
+  constexpr auto operator()() const {
+    diagnostic problem;
+    problem.already_reported();
+    return stand_in(problem);
+  }
+};
+
+/// The records of a model, or of what stands in for it, and its problem.
+template <class M>
+inline constexpr auto frozen_graph = [] {
+  if constexpr (requires { typename std::bool_constant<fit_in(draft_of<make_graph<M>>.sizes, {})>; })
+    return freeze<make_graph<M>, draft_of<make_graph<M>>.sizes>();
+  else
+    return freeze<make_unreadable<M>, draft_of<make_unreadable<M>>.sizes>();
+}();
+#else
 /// The records of a model, or of what stands in for it, and its problem.
 template <class M>
 inline constexpr auto frozen_graph = freeze<make_graph<M>, draft_of<make_graph<M>>.sizes>();
+#endif
 
 /// The model that was traced: of a pipelined one, the model without its stages.
 template <class M>
@@ -75,7 +97,7 @@ template <class M>
   requires requires { typename M::unstaged; }
 struct traced_model<M> : traced_model<typename M::unstaged> {};
 
-/// Whether a model has had its compile error. What is asked of it then has stand-ins for answers.
+/// True if a model has had its compile error. What is asked of it then has stand-ins for answers.
 template <class M>
 inline constexpr bool is_invalid = frozen_graph<typename traced_model<M>::type>.problem.failed();
 

@@ -104,7 +104,7 @@ constexpr std::array<L, sizeof...(Index)> collect_layers(std::index_sequence<Ind
 template <class M, class L>
 inline constexpr auto layers_of_type = collect_layers<M, L>(std::make_index_sequence<count_layers<M, L>()>{});
 
-/// Which layer makes a call: its type, and which one of that type. Of a model that has had its compile error too, as
+/// The layer that makes a call: its type, and which one of that type. Of a model that has had its compile error too, as
 /// far as its calls are known.
 struct layer_place {
   type_tag const* type = no_type;
@@ -233,7 +233,7 @@ constexpr detail::answer<M, int, detail::any_number> find_call(std::string_view 
   return {detail::is_invalid<M> ? 0 : -1};
 }
 
-/// Whether a model keeps states from batch to batch: Keras's `model.stateful`.
+/// True if a model keeps states from batch to batch: Keras's `model.stateful`.
 template <Model M>
 inline constexpr bool is_stateful = graph_of<M>.is_stateful();
 

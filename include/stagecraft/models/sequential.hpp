@@ -36,7 +36,7 @@ constexpr void check_entry(diagnostic& problem, int position) {
   }
 }
 
-/// Whether the first entry is an input, so that the model can be checked where it is named. Compiles the `call` of each
+/// True if the first entry is an input, so that the model can be checked where it is named. Compiles the `call` of each
 /// entry, known by its type alone: a mistake in one's own is reported here, where GCC prints no model on the way to it.
 template <class... Entries>
 inline constexpr bool compiled_with_input = false;

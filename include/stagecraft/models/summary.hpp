@@ -218,7 +218,7 @@ constexpr long long count_trainable_parameters() {
 
 namespace stagecraft::models {
 
-/// Whether a model's summary has no column "Connected to": a sequential model, a subclass, or a functional model whose
+/// True if a model's summary has no column "Connected to": a sequential model, a subclass, or a functional model whose
 /// calls form one chain.
 template <Model M>
 inline constexpr bool is_sequential_like = [] {

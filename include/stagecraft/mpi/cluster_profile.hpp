@@ -12,9 +12,11 @@
 #include <stagecraft/mpi/cluster.hpp>
 #include <stagecraft/mpi/exchange_prices.hpp>
 #include <stagecraft/mpi/placement.hpp>
+#include <stagecraft/mpi/staged_cluster_profile.hpp>
 #include <stagecraft/plan/device_memory.hpp>
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 #include <utility>
 
 namespace stagecraft::mpi {
@@ -37,10 +39,10 @@ template <class Job>
 inline constexpr diagnostic price_problem = [] {
   using Machine = typename Job::machine;
   diagnostic problem;
-  if (Job::replicas < Machine::processes.count)
+  if (splits_stages<Job> && !is_host<typename Machine::machine_of_rank>)
     problem.report(2122,
-                   "a profile is asked for a cluster with fewer replicas than ranks; what stages of one replica "
-                   "cost on several ranks is not known yet");
+                   "a profile is asked for a cluster of IPUs whose ranks have some of the stages of a replica; what "
+                   "these cost is known for hosts alone");
   else if (Machine::between.gigabits == 0)
     problem.report(2120,
                    "a profile is asked for a cluster whose network is not described; name it, such as "
@@ -203,7 +205,7 @@ namespace stagecraft::tiles {
 template <class Machine, ranks Ranks, network Network>
 struct profile_on<mpi::cluster_machine<Machine, Ranks, Network>> {
   template <class Job>
-  using type = mpi::cluster_profile<Job>;
+  using type = std::conditional_t<mpi::splits_stages<Job>, mpi::staged_cluster_profile<Job>, mpi::cluster_profile<Job>>;
   template <class Job>
   static constexpr diagnostic const& problem() {
     return mpi::cluster_profile_problem<Job>();

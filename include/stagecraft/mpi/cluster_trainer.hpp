@@ -61,11 +61,12 @@ class cluster_trainer : public Trainer {
 
   /// All stages in this process: a call of one rank. Errors: E4180 its stages are on several ranks.
   auto operator()(sample_set const& x) {
-    if constexpr (Trainer::session_type::sizes::splits)
-      if (ranks_here() > 1)
-        throw_data_error("E4180", "a call of the model: expected all stages in this process, found them on %d ranks",
-                         ranks_here());
+    check_stages();
     return Trainer::operator()(x);
+  }
+  auto predict_on_batch(sample_set const& x) {
+    check_stages();
+    return Trainer::predict_on_batch(x);
   }
 
   void save(std::string const& path) const {
@@ -96,6 +97,12 @@ class cluster_trainer : public Trainer {
   [[nodiscard]] static int ranks_here() { return rank_group::get().count(); }
 
  private:
+  static void check_stages() {
+    if constexpr (Trainer::session_type::sizes::splits)
+      if (ranks_here() > 1)
+        throw_data_error("E4180", "a call of the model: expected all stages in this process, found them on %d ranks",
+                         ranks_here());
+  }
   template <class Work>
   auto together(Work const& work) {
     try {

@@ -14,7 +14,7 @@
 
 namespace stagecraft {
 
-/// How ranks sum their gradients. Each way is a reduce-scatter and an all-gather.
+/// The algorithm by which ranks sum their gradients. Each way is a reduce-scatter and an all-gather.
 enum class gradient_sums {
   direct,       ///< each rank sends every other one its part; what a program on a cluster does
   ring,         ///< each rank sends a part to the next one, in twice as many rounds as there are other ranks
@@ -22,7 +22,8 @@ enum class gradient_sums {
   hierarchical  ///< a reduce-scatter within each host, halving between hosts, and an all-gather within each host
 };
 
-/// How a profile of a cluster assumes that gradients are summed; by default, as a program on a cluster does.
+/// The algorithm by which a profile of a cluster assumes that gradients are summed; by default, as a program on a
+/// cluster does.
 struct gradient_exchange {
   gradient_sums by = gradient_sums::direct;  ///< the way of the sums
   /// True: sums begin during the last backward pass, as soon as there are gradients. False: after it.

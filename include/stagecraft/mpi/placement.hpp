@@ -11,28 +11,22 @@
 
 namespace stagecraft::mpi {
 
-/// Whether a cluster has more ranks than the model has replicas, and each has some of the stages.
+/// True if the ranks of a cluster cannot have equal numbers of whole replicas, and so have some of their stages.
 template <class Job>
 inline constexpr bool splits_stages =
-    Job::replicas == 1 && Job::machine::processes.count > 1 && is_pipelined<typename Job::model>;
+    Job::replicas % Job::machine::processes.count != 0 && is_pipelined<typename Job::model>;
 
 /// Reports E2122, E2123.
 template <class Job>
 constexpr void check_split_stages(diagnostic& problem) {
   constexpr int most = Job::machine::processes.count, devices = planning_timetable<typename Job::planned>.devices();
-  char const* what = nullptr;
-  if (Job::machine::threads > 1) what = "ranks of several threads";
-  for (auto const& weight : Job::graph.parameters)
-    if (!weight.regularizer.empty()) what = "regularizers, whose penalties are part of the last stage's loss";
-  if (optimizers::detail::norms_of<Job::training.optimizer>.has_global()) what = "a norm of all gradients";
-  if (loss_scale_rule_of(Job::training.optimizer).growth_steps > 0) what = "a dynamic loss scale";
-  if (Job::graph.is_stateful()) what = "stateful layers";
-  if (most > devices)
-    problem.report(2123, "a model on ", devices, " devices is trained on a cluster of ", most,
-                   " ranks, of which some would have no stage; name at most as many ranks as devices");
-  else if (what != nullptr)
-    problem.report(2122, "the stages of a model are trained on several ranks with ", what,
-                   "; stages of one replica on ranks do not have that yet");
+  if (most > Job::replicas * devices)
+    problem.report(
+        2123, "a model on ", devices, " devices, with .num_replicas = ", Job::replicas, ", is trained on a cluster of ",
+        most, " ranks, of which some would have no stage; name at most as many ranks as its replicas have ", "devices");
+  else if (Job::graph.is_stateful())
+    problem.report(2122, "the stages of a model with stateful layers are trained on several ranks; these do not ",
+                   "exchange the states that layers keep between batches");
 }
 
 /// Reports E2101, E2102, E2122, E2123 where a trainer or a profile is named.

@@ -24,6 +24,7 @@
 #include <mpi.h>
 #include <sched.h>
 #include <string>
+#include <unistd.h>
 #include <vector>
 
 namespace stagecraft::mpi {
@@ -72,12 +73,20 @@ class rank_group {
         check(MPI_Irecv(piece, size, MPI_BYTE, from, tag, group_.world_, next(from)));
       });
     }
+    /// Copies bytes of one rank to the others. Up to 64 ranks get them from that rank itself, so that whoever waits
+    /// knows for whom.
     void broadcast(void* data, std::size_t bytes, int root) {
+      if (group_.count_ <= 64) {
+        if (group_.rank_ != root) return receive(data, bytes, root, broadcast_tag);
+        for (int other = 0; other < group_.count_; ++other)
+          if (other != root) send(data, bytes, other, broadcast_tag);
+        return;
+      }
       each_piece(static_cast<char*>(data), bytes, [&](char* piece, int size) {
         check(MPI_Ibcast(piece, size, MPI_BYTE, root, group_.world_, next(root)));
       });
     }
-    /// Whether all messages have arrived, without waiting.
+    /// True if all messages have arrived, without waiting.
     [[nodiscard]] bool is_done() {
       int done = 0;
       check(MPI_Testall(static_cast<int>(requests_.size()), requests_.data(), &done, MPI_STATUSES_IGNORE));
@@ -91,6 +100,8 @@ class rank_group {
     }
 
    private:
+    static constexpr int broadcast_tag = 2;
+
     operation(rank_group& group, int begun) : group_(group) {
       group.begun_ += begun;
       group.look_for_failures();
@@ -179,10 +190,13 @@ class rank_group {
     if (world_ == MPI_COMM_NULL || ended != 0) return;
     if (!failed_) leave();
     if (failed_) MPI_Abort(MPI_COMM_WORLD, 1);
+    // A rank that stops now cannot be waited for with a limit: the system ends this process instead.
+    alarm(static_cast<unsigned>(std::min(limit_ * 1.5 + 3, 4e9)));
     if (is_own_) MPI_Finalize();
+    alarm(0);
   }
 
-  /// Whether a launcher of MPI has started this process: what Open MPI, MPICH, PMIx and Slurm set.
+  /// True if a launcher of MPI has started this process: what Open MPI, MPICH, PMIx and Slurm set.
   static bool is_launched() {
     for (char const* name : {"OMPI_COMM_WORLD_SIZE", "PMIX_RANK", "PMI_RANK", "PMI_SIZE", "SLURM_PROCID"})
       if (std::getenv(name) != nullptr) return true;

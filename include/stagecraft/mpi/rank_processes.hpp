@@ -11,6 +11,7 @@
 #include <stagecraft/engine/policy/processes.hpp>
 #include <stagecraft/kernels/reduction/collectives.hpp>
 #include <stagecraft/mpi/cluster.hpp>
+#include <stagecraft/mpi/gradient_sum.hpp>
 #include <stagecraft/mpi/rank_group.hpp>
 #include <stagecraft/mpi/stage_messages.hpp>
 #include <stagecraft/version.hpp>
@@ -18,6 +19,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
+#include <cstring>
+#include <deque>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -121,7 +124,7 @@ struct intention {
 }
 
 /// The processes of a cluster of `Ranks` (engine/policy/processes.hpp). A program runs on as many ranks as divide
-/// `Ranks.count`. Errors: E4169 for another number; those of rank_group.
+/// `Ranks.count`, or, with stages on ranks, on at most as many. Errors: E4169 for another number; those of rank_group.
 template <ranks Ranks>
 struct rank_processes {
   static constexpr bool is_alone = false;
@@ -132,15 +135,18 @@ struct rank_processes {
     if (most % count != 0) [[unlikely]]
       throw_data_error("E4169", "a cluster of ranks{%d}: expected a divisor of %d processes, found %d", most, most,
                        count);
-    return replicas < most ? replicas : replicas / count;
+    return replicas / count;
   }
-  [[nodiscard]] static int first_replica(int replicas) {
-    return replicas < most ? 0 : replicas / group().count() * group().rank();
-  }
+  [[nodiscard]] static int first_replica(int replicas) { return replicas / group().count() * group().rank(); }
   [[nodiscard]] static int number() { return group().rank(); }
   [[nodiscard]] static int count() { return group().count(); }
-  /// Devices that follow each other are in one process.
   [[nodiscard]] static int process_of(int device, int devices) { return device * group().count() / devices; }
+  [[nodiscard]] static int first_of(int process, int devices) {
+    int const count = group().count();
+    if (count > most) [[unlikely]]
+      throw_data_error("E4169", "a cluster of ranks{%d}: expected at most %d processes, found %d", most, most, count);
+    return (process * devices + count - 1) / count;
+  }
 
   /// Compares the programs of all ranks.
   template <class Session>
@@ -189,7 +195,7 @@ struct rank_processes {
     using sizes = typename Session::sizes;
     if (group().count() == 1) return;
     diagnostics::for_each_index<sizes::weights.count>([&]<int Parameter>() {
-      int const from = process_of(sizes::device_of_weight(Parameter), sizes::devices);
+      int const from = sizes::process_of(0, sizes::device_of_weight(Parameter));
       send(from, session.weight(Parameter), static_cast<std::size_t>(sizes::weights.size[Parameter]) * sizeof(float));
       share_slots<Parameter>(session, from);
     });
@@ -216,45 +222,71 @@ struct rank_processes {
       kernels::reduce_scatter<false, architecture>(gradients + first, size, gradients[first], elements);
   }
 
-  /// Reduce-scatter and all-gather: each rank adds up one part of the gradients of all, in the tree's order, and sends
-  /// it to the others.
   template <class Plan>
   static void exchange(float* const* gradients, long long floats) {
     int const rank = group().rank(), count = group().count();
     if (count == 1) return;
-    constexpr int replicas = Plan::job::replicas;
-    auto const here = replicas_here(replicas), size = subtree(here), sums = here / size;
-    auto const part_of = [&](int of) { return kernels::shard_of(floats, of, count); };
-    auto const own = part_of(rank);
-    auto const own_floats = own.last - own.first;
-    static std::vector<float> inbox;
-    static std::vector<float const*> leaves;
-    inbox.resize(static_cast<std::size_t>(own_floats * sums * count));
-    leaves.clear();
-    rank_group::operation messages(group());
-    for (int other = 0; other < count; ++other)
-      for (int i = 0; i < sums; ++i) {
-        float* const mine = gradients[i * size];
-        if (other == rank) {
-          leaves.push_back(mine);
-          continue;
-        }
-        float* const place = inbox.data() + own_floats * (other * sums + i);
-        leaves.push_back(place - own.first);
-        messages.receive(place, bytes_of(own), other);
-        messages.send(mine + part_of(other).first, bytes_of(part_of(other)), other);
-      }
-    messages.wait();
-    float* const sum = gradients[0];
-    kernels::reduce_scatter<takes_mean<Plan>, typename Plan::architecture>(
-        leaves.data(), static_cast<int>(leaves.size()), sum, own, replicas);
-    for (int other = 0; other < count; ++other) {
-      if (other == rank) continue;
-      messages.receive(sum + part_of(other).first, bytes_of(part_of(other)), other);
-      messages.send(sum + own.first, bytes_of(own), other);
+    if (begun_ > 0) {
+      for (int i = 0; i < begun_; ++i) finish<Plan>(begun_sums()[static_cast<std::size_t>(i)]);
+      begun_ = 0;
+      return;
     }
-    messages.wait();
-    for (int i = 1; i < here; ++i) std::copy_n(sum, floats, gradients[i]);
+    auto const here = replicas_here(Plan::job::replicas), size = subtree(here);
+    static gradient_sum sum;
+    rank_group::operation const all(group());
+    sum.begin(floats);
+    for (int process = 0; process < count; ++process)
+      for (int first = 0; first < here; first += size) sum.add(process, process == rank ? gradients[first] : nullptr);
+    finish<Plan>(sum);
+    for (int i = 1; i < here; ++i) std::copy_n(gradients[0], floats, gradients[i]);
+  }
+
+  static void begin_sum(int number, float* gradients, long long floats) {
+    if (number == 0) rank_group::operation const all(group());
+    while (static_cast<int>(begun_sums().size()) <= number) begun_sums().emplace_back();
+    auto& sum = begun_sums()[static_cast<std::size_t>(number)];
+    sum.begin(floats, number);
+    for (int process = 0; process < group().count(); ++process)
+      sum.add(process, process == group().rank() ? gradients : nullptr);
+    sum.send();
+    begun_ = number + 1;
+  }
+  template <class Plan>
+  static void go_on() {
+    for (int i = 0; i < begun_; ++i)
+      begun_sums()[static_cast<std::size_t>(i)].go_on(
+          kernels::reduce_scatter<takes_mean<Plan>, typename Plan::architecture>, Plan::job::replicas);
+  }
+
+  /// The devices of different replicas that have the same weights may be in different processes. Weights that lie one
+  /// after the other are added up together.
+  template <class Sizes, class Plan>
+  static void exchange_devices(float* const* gradients) {
+    static auto const ranges = ranges_of_devices<Sizes>();
+    static std::vector<gradient_sum> sums(ranges.size());
+    rank_group::operation const all(group());
+    for (std::size_t i = 0; i < ranges.size(); ++i) {
+      sums[i].begin(ranges[i].floats, static_cast<int>(i));
+      for (int replica = 0; replica < Sizes::replicas; ++replica) {
+        bool const here = Sizes::is_here(replica, ranges[i].device);
+        sums[i].add(Sizes::process_of(replica, ranges[i].device),
+                    here ? gradients[replica - Sizes::first_replica()] + ranges[i].first : nullptr);
+      }
+      sums[i].send();
+    }
+    for (std::size_t i = 0; i < ranges.size(); ++i) finish<Plan>(sums[i]);
+  }
+  template <class Sizes>
+  static void share_of_weights(void* values, std::size_t bytes) {
+    if (count() == 1) return;
+    std::vector<std::byte> others(bytes * Sizes::weights.count);
+    for (int from = 0; from <= Sizes::process_of(0, Sizes::devices - 1); ++from) {
+      std::memcpy(others.data(), values, others.size());
+      send(from, others.data(), others.size());
+      for (std::size_t weight = 0; weight < Sizes::weights.count; ++weight)
+        if (Sizes::process_of(0, Sizes::device_of_weight(weight)) == from)
+          std::memcpy(static_cast<std::byte*>(values) + weight * bytes, others.data() + weight * bytes, bytes);
+    }
   }
 
   static void gather(void* values, std::size_t bytes, int replicas) {
@@ -278,13 +310,37 @@ struct rank_processes {
   }
 
  private:
+  /// Sums that have begun before the backward pass is over.
+  [[nodiscard]] static std::deque<gradient_sum>& begun_sums() {
+    static std::deque<gradient_sum> sums;
+    return sums;
+  }
+  static inline int begun_ = 0;
   [[nodiscard]] static rank_group& group() { return rank_group::get(); }
   template <class Plan>
   static constexpr bool takes_mean = Plan::training.cross_replica_reduction == cross_replica_reduction::mean;
-  /// How many neighbours a rank may add up by itself: the largest power of two that divides the number of its replicas.
+  template <class Plan>
+  static void finish(gradient_sum& sum) {
+    sum.finish(kernels::reduce_scatter<takes_mean<Plan>, typename Plan::architecture>, Plan::job::replicas);
+  }
+  /// The number of neighbours that a rank may add up by itself: the largest power of two that divides the number of its
+  /// replicas.
   [[nodiscard]] static constexpr int subtree(int replicas) noexcept { return replicas & -replicas; }
-  [[nodiscard]] static std::size_t bytes_of(kernels::share::range const& part) {
-    return static_cast<std::size_t>(part.last - part.first) * sizeof(float);
+
+  /// Weights of a device that lie one after the other.
+  struct device_range {
+    int device = 0;
+    long long first = 0, floats = 0;
+  };
+  template <class Sizes>
+  static std::vector<device_range> ranges_of_devices() {
+    std::vector<device_range> result;
+    for (std::size_t i = 0; i < Sizes::weights.count; ++i) {
+      int const device = Sizes::device_of_weight(i);
+      if (result.empty() || result.back().device != device) result.push_back({device, Sizes::weights.offset[i], 0});
+      result.back().floats += Sizes::weights.size[i];
+    }
+    return result;
   }
 };
 

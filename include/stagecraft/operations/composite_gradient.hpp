@@ -7,7 +7,7 @@
 
 namespace stagecraft::operations {
 
-/// What a composite's gradient rule works on: the operands, the result and the result's gradient; it collects the
+/// The data of a composite's gradient rule: the operands, the result and the result's gradient; it collects the
 /// gradients of the operands.
 class composite_gradient {
  public:

@@ -45,7 +45,7 @@ struct loop_parts {
 /// each sample by itself. The loop stacks the operands.
 class loop_sums {
  public:
-  /// How the operands are stacked: (samples, trips, ...), the first trip last.
+  /// The order in which the operands are stacked: (samples, trips, ...), the first trip last.
   static constexpr operations::stack where{1, true};
 
   constexpr loop_sums(tracer& ops, tensor loop) : ops_(&ops), loop_(loop) {}

@@ -12,7 +12,7 @@ namespace stagecraft::optimizers {
 /// tf.keras.optimizers.legacy.Adagrad (Keras 2.6).
 /// a = a + g^2, w -= learning_rate g / (sqrt(a) + epsilon).
 struct adagrad {
-  /// How far weights move against their gradients in an update: a number or a schedule.
+  /// The learning rate, by which an update moves weights against their gradients: a number or a schedule.
   stagecraft::learning_rate learning_rate = 0.001F;
   /// The initial value of a.
   float initial_accumulator_value = 0.1F;
@@ -39,7 +39,7 @@ struct adagrad {
 /// a = rho a + (1 - rho) g^2, u = g sqrt(d + epsilon) / sqrt(a + epsilon), d = rho d + (1 - rho) u^2,
 /// w -= learning_rate u.
 struct adadelta {
-  /// How far weights move against their gradients in an update: a number or a schedule.
+  /// The learning rate, by which an update moves weights against their gradients: a number or a schedule.
   stagecraft::learning_rate learning_rate = 0.001F;
   /// The share of the mean squared gradient a, and of the mean squared movement d, that an update keeps.
   float rho = 0.95F;

@@ -14,7 +14,7 @@ namespace stagecraft::optimizers {
 /// w -= learning_rate sqrt(1 - beta_2^t) / (1 - beta_1^t) * m / (sqrt(v) + epsilon).
 /// amsgrad divides by the largest v seen so far instead of v.
 struct adam {
-  /// How far weights move against their gradients in an update: a number or a schedule.
+  /// The learning rate, by which an update moves weights against their gradients: a number or a schedule.
   stagecraft::learning_rate learning_rate = 0.001F;
   /// The share of the mean gradient m that an update keeps.
   float beta_1 = 0.9F;
@@ -22,7 +22,7 @@ struct adam {
   float beta_2 = 0.999F;
   /// A small number in the denominator, so that nothing is divided by 0.
   float epsilon = 1e-7F;
-  /// Whether updates are divided by the largest v so far, in place of v.
+  /// True if updates are divided by the largest v so far, in place of v.
   bool amsgrad = false;
 #include <stagecraft/optimizers/common_options.hpp>
 
@@ -54,7 +54,7 @@ struct adam {
 struct adamw {
   /// The share of itself that a weight loses in an update.
   float weight_decay = 0;
-  /// How far weights move against their gradients in an update: a number or a schedule.
+  /// The learning rate, by which an update moves weights against their gradients: a number or a schedule.
   stagecraft::learning_rate learning_rate = 0.001F;
   /// The share of the mean gradient m that an update keeps.
   float beta_1 = 0.9F;
@@ -62,7 +62,7 @@ struct adamw {
   float beta_2 = 0.999F;
   /// A small number in the denominator, so that nothing is divided by 0.
   float epsilon = 1e-7F;
-  /// Whether updates are divided by the largest v so far, in place of v.
+  /// True if updates are divided by the largest v so far, in place of v.
   bool amsgrad = false;
 #include <stagecraft/optimizers/common_options.hpp>
   /// Weights in whose names any of these texts is do not shrink, such as `{"bias", "normalization"}`; at most four.
@@ -85,7 +85,7 @@ struct adamw {
 /// At step t = 1, 2, ...: m = beta_1 m + (1 - beta_1) g, v = max(beta_2 v, |g|),
 /// w -= learning_rate / (1 - beta_1^t) * m / (v + epsilon).
 struct adamax {
-  /// How far weights move against their gradients in an update: a number or a schedule.
+  /// The learning rate, by which an update moves weights against their gradients: a number or a schedule.
   stagecraft::learning_rate learning_rate = 0.001F;
   /// The share of the mean gradient m that an update keeps.
   float beta_1 = 0.9F;
@@ -118,7 +118,7 @@ struct adamax {
 /// w -= learning_rate ((1 - b(t)) g / (1 - p) + b(t + 1) m / (1 - p b(t + 1))) / (sqrt(v / (1 - beta_2^t)) + epsilon).
 /// p is kept with each weight.
 struct nadam {
-  /// How far weights move against their gradients in an update: a number or a schedule.
+  /// The learning rate, by which an update moves weights against their gradients: a number or a schedule.
   stagecraft::learning_rate learning_rate = 0.001F;
   /// The share of the mean gradient m that an update keeps.
   float beta_1 = 0.9F;
@@ -126,7 +126,7 @@ struct nadam {
   float beta_2 = 0.999F;
   /// A small number in the denominator, so that nothing is divided by 0.
   float epsilon = 1e-7F;
-  /// How fast the momentum grows.
+  /// The rate at which the momentum grows.
   float schedule_decay = 0.004F;
 #include <stagecraft/optimizers/common_options.hpp>
 

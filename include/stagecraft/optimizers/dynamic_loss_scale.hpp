@@ -9,16 +9,16 @@
 
 namespace stagecraft::optimizers::detail {
 
-/// How the factor changes; it does not if `growth_steps` is 0.
+/// The rule by which the factor changes; it stays if `growth_steps` is 0.
 struct loss_scale_rule {
   float initial_scale = 1;    ///< the factor of the first update
   int growth_steps = 0;       ///< updates before it grows
   float growth = 2;           ///< the factor is multiplied or divided by this
   float limit = 3.4e38F;      ///< the factor stays below this
   float ratio_threshold = 0;  ///< the share of gradients that may overflow; 0: none may be infinite, or NaN
-  /// Whether the gradients of all updates count for that share, or only those of the last update.
+  /// True if the gradients of all updates count for that share, or only those of the last update.
   bool accumulates = false;
-  bool captured_only = false;  ///< whether gradients of weights do not count
+  bool captured_only = false;  ///< true if gradients of weights do not count
 };
 
 }  // namespace stagecraft::optimizers::detail
@@ -33,7 +33,7 @@ namespace stagecraft {
 struct dynamic_loss_scale {
   float scale = 1;              ///< losses are multiplied by this
   int good_steps = 0;           ///< updates since the factor changed
-  bool is_finite = true;        ///< whether the gradients of the current update are finite
+  bool is_finite = true;        ///< true if the gradients of the current update are finite
   std::int64_t overflowed = 0;  ///< gradients that overflowed since then
 
   /// Checks an update's gradients by the sum over all weights of the numbers that the optimizer computes for each; a

@@ -11,9 +11,9 @@ namespace stagecraft::optimizers {
 /// a' = a + g^2, z = z + g + 2 l2_shrinkage w - (a'^-p - a^-p) / learning_rate w with p = learning_rate_power,
 /// q = a'^-p / learning_rate + 2 l2 + beta / learning_rate; w = (sign(z) l1 - z) / q where |z| > l1, else 0.
 struct ftrl {
-  /// How far weights move against their gradients in an update: a number or a schedule.
+  /// The learning rate, by which an update moves weights against their gradients: a number or a schedule.
   stagecraft::learning_rate learning_rate = 0.001F;
-  /// How the learning rate falls with the sum of squared gradients a: at most 0; 0: not at all.
+  /// The exponent by which the learning rate falls with the sum of squared gradients a: at most 0, which keeps it.
   float learning_rate_power = -0.5F;
   /// The initial value of a.
   float initial_accumulator_value = 0.1F;

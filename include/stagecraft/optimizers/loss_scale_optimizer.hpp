@@ -21,7 +21,7 @@ template <class Optimizer>
 struct loss_scale_optimizer {
   /// The optimizer that updates the weights.
   Optimizer optimizer = {};
-  /// Whether the factor changes; if not, it is `initial_scale`, and every update is carried out.
+  /// True if the factor changes; else it is `initial_scale`, and every update is carried out.
   bool dynamic = true;
   /// The factor of the first update; a power of two, so that nothing is rounded.
   float initial_scale = 32768;
@@ -72,11 +72,11 @@ struct als_optimizer {
   float increase_factor = 2;
   /// The factor stays below this power of two.
   float max_loss_scaling_factor = 32768;
-  /// Whether gradients of all updates since the last change count, or only those of the last update.
+  /// True if gradients of all updates since the last change count, or only those of the last update.
   bool accumulate_statistics_over_update_period = true;
   /// If a larger share of the gradients overflows, the factor falls, else it grows; above 0 and below 1.
   float ratio_threshold = 10e-6F;
-  /// Whether only gradients kept by layers::capture_upstream_gradients count, or those of weights as well.
+  /// True if only gradients kept by layers::capture_upstream_gradients count, or those of weights as well.
   bool captured_grads_only = false;
   /// Gradients that are not below it overflow; above 0, and at most float16's largest number, 65504.
   float histogram_bin_edge = 8192;

@@ -82,7 +82,7 @@ class update_tracer {
   tracing::growing_array<new_value> new_values;
   struct wanted_norm {
     int of;          ///< the operation whose norm it is
-    bool is_global;  ///< whether it runs over all weights
+    bool is_global;  ///< true if it runs over all weights
   };
   tracing::growing_array<wanted_norm> norms;
   int scale_norm = -1;  ///< index in `norms` of the number that decides on the factor of the loss
@@ -159,7 +159,7 @@ constexpr operations::tensor prepared_gradient(O const& optimizer, auto& ops, op
 /// A norm that an optimizer's step reads.
 struct norm_of_step {
   int of = 0;              ///< the operation whose norm it is
-  bool is_global = false;  ///< whether it runs over all weights
+  bool is_global = false;  ///< true if it runs over all weights
   int round = 0;           ///< its round: it depends on norms of earlier rounds
 };
 

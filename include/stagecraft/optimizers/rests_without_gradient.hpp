@@ -20,7 +20,7 @@ class resting_formula {
       place = place == update_tracer::weight ? update_tracer::first_slot : place + 1;
     }
   }
-  /// Whether the weight and all of its slots stay unchanged.
+  /// True if the weight and all of its slots stay unchanged.
   [[nodiscard]] constexpr bool rests() const { return rests_; }
 
  private:
@@ -54,7 +54,7 @@ class resting_formula {
   bool rests_ = false;
 };
 
-/// Whether an update with a gradient of 0 changes nothing.
+/// True if an update with a gradient of 0 changes nothing.
 template <auto Optimizer>
 inline constexpr bool rests_without_gradient = resting_formula(view_of_optimizer<Optimizer>).rests();
 

@@ -12,7 +12,7 @@ namespace stagecraft::optimizers {
 /// If momentum is 0: w -= learning_rate g / (sqrt(d) + epsilon). /// Otherwise: m = momentum m + learning_rate g /
 /// sqrt(d + epsilon), w -= m. (Keras 2.6 places epsilon differently in the two cases; so does this library.)
 struct rmsprop {
-  /// How far weights move against their gradients in an update: a number or a schedule.
+  /// The learning rate, by which an update moves weights against their gradients: a number or a schedule.
   stagecraft::learning_rate learning_rate = 0.001F;
   /// The share of the mean squared gradient that an update keeps.
   float rho = 0.9F;
@@ -20,7 +20,7 @@ struct rmsprop {
   float momentum = 0;
   /// A small number in the denominator, so that nothing is divided by 0.
   float epsilon = 1e-7F;
-  /// Whether gradients are divided by an estimate of their standard deviation, in place of their root mean square.
+  /// True if gradients are divided by an estimate of their standard deviation, in place of their root mean square.
   bool centered = false;
 #include <stagecraft/optimizers/common_options.hpp>
 

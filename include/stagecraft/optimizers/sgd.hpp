@@ -13,11 +13,11 @@ namespace stagecraft::optimizers {
 /// If momentum is 0: w -= learning_rate * g. /// Otherwise: m = momentum * m - learning_rate * g, then w += m, or w +=
 /// momentum * m - learning_rate * g for Nesterov.
 struct sgd {
-  /// How far weights move against their gradients in an update: a number or a schedule.
+  /// The learning rate, by which an update moves weights against their gradients: a number or a schedule.
   stagecraft::learning_rate learning_rate = 0.01F;
   /// The share of its last movement that a weight keeps; 0: none.
   float momentum = 0;
-  /// Whether the momentum is Nesterov's, which looks one movement ahead.
+  /// True if the momentum is Nesterov's, which looks one movement ahead.
   bool nesterov = false;
 #include <stagecraft/optimizers/common_options.hpp>
 
@@ -44,11 +44,11 @@ struct sgd {
 struct sgdw {
   /// The share of itself that a weight loses in an update.
   float weight_decay = 0;
-  /// How far weights move against their gradients in an update: a number or a schedule.
+  /// The learning rate, by which an update moves weights against their gradients: a number or a schedule.
   stagecraft::learning_rate learning_rate = 0.001F;
   /// The share of its last movement that a weight keeps; 0: none.
   float momentum = 0;
-  /// Whether the momentum is Nesterov's, which looks one movement ahead.
+  /// True if the momentum is Nesterov's, which looks one movement ahead.
   bool nesterov = false;
 #include <stagecraft/optimizers/common_options.hpp>
   /// Weights in whose names any of these texts is do not shrink, such as `{"bias", "normalization"}`; at most four.

@@ -21,7 +21,7 @@ namespace stagecraft::optimizers {
 /// u = m / (1 - beta_1^t) / (sqrt(v / (1 - beta_2^t)) + epsilon) + weight_decay w,
 /// w -= learning_rate |w| / |u| u, with Euclidean norms of the whole weight.
 struct lamb {
-  /// How far weights move against their gradients in an update: a number or a schedule.
+  /// The learning rate, by which an update moves weights against their gradients: a number or a schedule.
   stagecraft::learning_rate learning_rate = 0.001F;
   /// The share of the mean gradient m that an update keeps.
   float beta_1 = 0.9F;
@@ -35,7 +35,7 @@ struct lamb {
   weight_names exclude_from_weight_decay = {};
   /// Weights in whose names any of these texts is move by learning_rate u; without any, those that do not shrink.
   weight_names exclude_from_layer_adaptation = {};
-  /// Whether any other weight's step is scaled by |w| / |u|.
+  /// True if any other weight's step is scaled by |w| / |u|.
   bool layer_adaptation = true;
 #include <stagecraft/optimizers/common_options.hpp>
 
@@ -66,23 +66,23 @@ struct lamb {
 /// for Nesterov. If `classic_momentum` is false, the learning rate comes after the momentum: m = momentum m + d, u = m
 /// or, for Nesterov, momentum m + d, and w -= learning_rate eeta |w| / |u| u.
 struct lars {
-  /// How far weights move against their gradients in an update: a number or a schedule.
+  /// The learning rate, by which an update moves weights against their gradients: a number or a schedule.
   stagecraft::learning_rate learning_rate = 0.01F;
   /// The share of its last movement that a weight keeps.
   float momentum = 0.9F;
   /// The share of itself that is added to a weight's gradient.
   float weight_decay_rate = 0;
-  /// How far a weight moves, beside its own size, at a learning rate of 1.
+  /// The movement of a weight, relative to its own norm, at a learning rate of 1.
   float eeta = 0.001F;
-  /// Whether the momentum is Nesterov's, which looks one movement ahead.
+  /// True if the momentum is Nesterov's, which looks one movement ahead.
   bool nesterov = false;
-  /// Whether movements are scaled before they are kept.
+  /// True if movements are scaled before they are kept.
   bool classic_momentum = true;
   /// Weights in whose names any of these texts is do not shrink, such as `{"bias", "normalization"}`; at most four.
   weight_names exclude_from_weight_decay = {};
   /// Weights in whose names any of these texts is move by learning_rate d; without any, those that do not shrink.
   weight_names exclude_from_layer_adaptation = {};
-  /// Whether any other weight's step is scaled by eeta |w| / |d|.
+  /// True if any other weight's step is scaled by eeta |w| / |d|.
   bool layer_adaptation = true;
 #include <stagecraft/optimizers/common_options.hpp>
 

@@ -24,7 +24,7 @@ struct weight_names {
   constexpr weight_names(Texts const&... text) : texts{fixed_name(text)...} {}
 
   [[nodiscard]] constexpr bool empty() const { return *this == weight_names{}; }
-  /// Whether any of the texts is a part of this name.
+  /// True if any of the texts is a part of this name.
   [[nodiscard]] constexpr bool match(std::string_view name) const {
     for (auto const& text : texts)
       if (!text.empty() && name.find(text.view()) != std::string_view::npos) return true;
@@ -87,7 +87,7 @@ constexpr Optimizer optimizer_of(Optimizer optimizer, std::string_view weight_na
   return optimizer;
 }
 
-/// Whether an optimizer, or one that it wraps, excludes weights from an option, or has rates of layers.
+/// True if an optimizer, or one that it wraps, excludes weights from an option, or has rates of layers.
 template <class Optimizer>
 constexpr bool excludes_weights() {
   if constexpr (requires(Optimizer const& optimizer) { optimizer.rates.of_weight; })

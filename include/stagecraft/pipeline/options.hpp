@@ -192,7 +192,7 @@ struct pipelining_options {
   /// A pipelined model that is trained needs it set (E2022), except, as in Graphcore's guide, in the sequential
   /// schedule (Keras on IPU itself wants it in all).
   int gradient_accumulation_steps_per_replica = 0;
-  /// Whether the gradients of the micro-batches are added or averaged.
+  /// The reduction of the micro-batches' gradients: a sum or a mean.
   stagecraft::gradient_accumulation_reduction_method reduction_method =
       stagecraft::gradient_accumulation_reduction_method::sum;
   /// The devices work on the micro-batches in this order; results do not depend on it.
@@ -213,12 +213,12 @@ struct pipelining_options {
   dtype accumulate_outfeed_dtype = dtype::float32;
   /// Only the loss is sent to the host while training: no metrics are computed.
   bool outfeed_loss = false;
-  /// Which metrics are left out while training: an entry for each (E2035). Not with outfeed_loss (E2034).
+  /// The metrics that are left out while training: an entry for each (E2035). Not with outfeed_loss (E2034).
   stagecraft::outfeed_mask outfeed_mask = {};
 
   /// The tensors that a stage keeps from its forward to its backward pass.
   offload offload_activations = offload::automatic;
-  /// Where the sums of gradients lie between the micro-batches.
+  /// The memory in which the sums of gradients lie between the micro-batches.
   offload offload_gradient_accumulation_buffers = offload::automatic;
   /// The place of the optimizer's state, which only the weight update needs. Automatic: as
   /// replicated_optimizer_state_sharding says.

@@ -132,8 +132,10 @@ struct session_shape {
   /// The offsets of targets and scales of the outputs, which stand one after the other in whole cache lines.
   [[nodiscard]] static constexpr long long target_offset(std::size_t output) {
     long long offset = 0;
-    for (std::size_t i = 0; i < output; ++i)
-      offset += (static_cast<long long>(batch) * output_shape(i).size() + 15) / 16 * 16;
+    for (std::size_t i = 0; i < output; ++i) {
+      long long const size = sparse_targets(i) ? class_numbers(i) : output_shape(i).size();
+      offset += (batch * size + 15) / 16 * 16;
+    }
     return offset;
   }
   [[nodiscard]] static constexpr long long scale_offset(std::size_t output) {

@@ -137,7 +137,7 @@ class list_steps {
       if (is<operations::loop_end>(Plan.forward[i]) && operand(Plan.forward[i], 0) == id) return i;
     return count;
   }
-  /// How many loops stand around a loop.
+  /// The number of loops that stand around a loop.
   static constexpr int depth_of(int loop) {
     int depth = 0;
     for (int i = 0; i < count && Plan.forward[i] != loop; ++i) {

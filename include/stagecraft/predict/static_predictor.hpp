@@ -208,7 +208,7 @@ class model_memory {
     if (result.floats == 0) result.floats = 1;
     return result;
   }();
-  /// Where a state begins.
+  /// The index at which a state begins.
   static constexpr long long state_offset(int parameter) {
     long long offset = memory.states;
     for (int i = 0; i < parameter; ++i)

@@ -61,7 +61,8 @@ struct plan_choice {
   bool is_next_best = false;                                      ///< true: the second best split into stages
   stagecraft::schedule schedule = stagecraft::schedule::grouped;  ///< schedule of the pipeline
   int micro_batches = 1;  ///< micro-batches of a replica per weight update; in inference, per execution
-  int replicas = 1;       ///< copies of the model
+  int replicas = 1;       ///< copies of the model, of each rank
+  int ranks = 1;          ///< processes of a cluster, each with IPUs of its own for its replicas
 
   friend constexpr bool operator==(plan_choice const&, plan_choice const&) = default;
 };
@@ -82,18 +83,20 @@ struct plan_choices {
                                                           schedule::sequential};
   /// Micro-batches of a replica per weight update, in inference per execution; none: those of the description.
   reports::choice_list<int> micro_batches = {};
-  /// Numbers of copies of the model, each on IPUs of its own.
+  /// Numbers of copies of the model, each on IPUs of its own; of a cluster, copies of each rank.
   reports::choice_list<int> replicas = {1};
+  /// Numbers of processes of a cluster, each with its own IPUs. More than one needs a machine that is a cluster.
+  reports::choice_list<int> ranks = {1};
   /// The second best split into stages is a choice beside the best one.
   bool next_best = true;
 
   friend constexpr bool operator==(plan_choices const&, plan_choices const&) = default;
 
-  static constexpr int dimensions = 6;  ///< ipus, stages_per_ipu, split, schedules, micro_batches, replicas
+  static constexpr int dimensions = 7;  ///< ipus, stages_per_ipu, split, schedules, micro_batches, replicas, ranks
   /// The number of values of each dimension.
   [[nodiscard]] constexpr std::array<int, dimensions> sizes() const {
-    return {ipus.size(),      stages_per_ipu.size(), next_best ? 2 : 1,
-            schedules.size(), micro_batches.size(),  replicas.size()};
+    return {ipus.size(),          stages_per_ipu.size(), next_best ? 2 : 1, schedules.size(),
+            micro_batches.size(), replicas.size(),       ranks.size()};
   }
   /// The number of combinations.
   [[nodiscard]] constexpr int combinations() const {
@@ -120,8 +123,10 @@ struct plan_choices {
   /// The values of a combination.
   [[nodiscard]] constexpr plan_choice choice(int combination) const {
     auto const at = places(combination);
-    return {ipus[at[0]],    ipus[at[0]] * stages_per_ipu[at[1]], at[2] == 1, schedules[at[3]], micro_batches[at[4]],
-            replicas[at[5]]};
+    return {ipus[at[0]],          ipus[at[0]] * stages_per_ipu[at[1]],
+            at[2] == 1,           schedules[at[3]],
+            micro_batches[at[4]], replicas[at[5]],
+            ranks[at[6]]};
   }
   /// The combination that stands for this one: a model in one stage has neither a split nor a schedule.
   [[nodiscard]] constexpr int representative(int combination) const {
@@ -137,12 +142,13 @@ struct plan_bounds {
   std::int64_t transfers = 0;           ///< transfers between IPUs after the slots
   std::int64_t sync = 0;                ///< syncs before them
   std::int64_t update = 0;              ///< the weight update after the slots
+  std::int64_t network = 0;             ///< the sum of gradients over the ranks of a cluster
 
   friend bool operator==(plan_bounds const&, plan_bounds const&) = default;
 
   /// The sum of all.
   [[nodiscard]] std::int64_t cycles() const {
-    std::int64_t sum = transfers + sync + update;
+    std::int64_t sum = transfers + sync + update + network;
     for (auto const each : ipus) sum += each;
     return sum;
   }
@@ -154,14 +160,27 @@ struct plan_entry {
   int combination = 0;  ///< its number in plan_choices
   /// Why there is no such plan, such as the rule that the combination breaks with its code; empty: there is one.
   std::string problem = {};
-  profile_data profile = {};  ///< the profile; that of no model if there is a problem
-  plan_bounds bounds = {};    ///< what decides the time
+  profile_data profile = {};       ///< the profile of one rank; that of no model if there is a problem
+  double network_seconds = 0;      ///< seconds in which ranks sum their gradients, after the work of a rank
+  std::int64_t network_bytes = 0;  ///< bytes that the rank which sends most sends for that sum
+  plan_bounds bounds = {};         ///< what decides the time
   /// Names of the first and the last layer of each stage, in Keras's order.
   std::vector<std::pair<std::string, std::string>> layers_of_stage = {};
   /// Bytes that each stage sends to other IPUs for a micro-batch: after its forward pass, and after its backward pass.
   std::vector<std::int64_t> sent_forward = {}, sent_backward = {};
 
   friend bool operator==(plan_entry const&, plan_entry const&) = default;
+
+  /// Seconds of a weight update of all ranks; of predictions, of an execution.
+  [[nodiscard]] double seconds_per_update() const { return profile.totals.seconds_per_update + network_seconds; }
+  /// The part of that time in which ranks work; 1 with one rank.
+  [[nodiscard]] double efficiency() const {
+    return network_seconds > 0 ? profile.totals.seconds_per_update / seconds_per_update() : 1;
+  }
+  /// Samples per second of all replicas of all ranks.
+  [[nodiscard]] double samples_per_second() const {
+    return profile.totals.samples_per_second * choice.ranks * efficiency();
+  }
 
   /// True if there is such a plan and it fits into the IPUs' memory.
   [[nodiscard]] bool fits() const { return problem.empty() && profile.fits(); }
@@ -184,8 +203,8 @@ struct plan_data {
     for (int i = static_cast<int>(entries.size()) - 1; i >= 0; --i) {
       auto const& entry = entries[static_cast<std::size_t>(i)];
       if (entry.problem.empty()) possible = i;
-      if (entry.fits() && (best < 0 || entry.profile.totals.samples_per_second >=
-                                           entries[static_cast<std::size_t>(best)].profile.totals.samples_per_second))
+      if (entry.fits() &&
+          (best < 0 || entry.samples_per_second() >= entries[static_cast<std::size_t>(best)].samples_per_second()))
         best = i;
     }
     return best < 0 ? possible : best;
@@ -215,6 +234,7 @@ constexpr diagnostic problem_of_choices(plan_choices const& choices) {
   check("schedules", choices.schedules, [](std::string_view, schedule) {});
   check("micro_batches", choices.micro_batches, is_positive);
   check("replicas", choices.replicas, is_positive);
+  check("ranks", choices.ranks, is_positive);
   auto const check_size = [&](std::string_view name, int size) {
     if (size == 0) problem.report(5263, "plan_choices.", name, " has no value; it must have at least one");
   };
@@ -222,6 +242,7 @@ constexpr diagnostic problem_of_choices(plan_choices const& choices) {
   check_size("stages_per_ipu", choices.stages_per_ipu.size());
   check_size("schedules", choices.schedules.size());
   check_size("replicas", choices.replicas.size());
+  check_size("ranks", choices.ranks.size());
   return problem;
 }
 

@@ -9,6 +9,7 @@
 
 #include <stagecraft/description/job_on.hpp>
 #include <stagecraft/diagnostics/compile_error.hpp>
+#include <stagecraft/diagnostics/for_each_index.hpp>
 #include <stagecraft/ipu/profile/auto_pipeline.hpp>
 #include <stagecraft/ipu/profile/profile.hpp>
 #include <stagecraft/machines/ipu_devices.hpp>
@@ -23,13 +24,32 @@
 
 namespace stagecraft::reports {
 
-template <plan_choices Choices>
-inline constexpr diagnostic plan_choices_problem = problem_of_choices(Choices);
+/// The part of a plan that a machine's processes add. This is a machine of one process;
+/// <stagecraft/mpi/cluster_plan.hpp> has the processes of a cluster, and names the price of their sums in `sum_of`.
+template <class Machine>
+struct plan_processes {
+  using machine_of_rank = Machine;
+  static constexpr bool can_be_many = false;
+};
+
+/// E5263.
+template <plan_choices Choices, class Machine>
+inline constexpr diagnostic plan_choices_problem = [] {
+  diagnostic problem = problem_of_choices(Choices);
+  for (int i = 0; i < Choices.ranks.size(); ++i)
+    if (!problem.failed() && Choices.ranks[i] > 1 && !plan_processes<Machine>::can_be_many)
+      problem.report(5263, "plan_choices.ranks has the value ", Choices.ranks[i],
+                     ", but the machine is one process; give a cluster, such as sc::cluster<sc::ipu<>, sc::ranks{1}, "
+                     "sc::network{.gigabits = 100}>, of <stagecraft/mpi/cluster_plan.hpp>");
+  return problem;
+}();
 
 /// E5263, or E3011.
 template <plan_choices Choices, class Machine>
 inline constexpr diagnostic const& plan_data_problem =
-    plan_choices_problem<Choices>.failed() ? plan_choices_problem<Choices> : profile_machine_problem<Machine>;
+    plan_choices_problem<Choices, Machine>.failed()
+        ? plan_choices_problem<Choices, Machine>
+        : profile_machine_problem<typename plan_processes<Machine>::machine_of_rank>;
 
 /// Micro-batches per weight update of a description or, of an inference, per execution.
 template <auto Training>
@@ -46,10 +66,10 @@ constexpr int own_micro_batches() {
 
 /// The choices with the description's number of micro-batches where none is given. Choices that are refused, with an
 /// error of their own, are replaced by the fewest.
-template <auto Training, plan_choices Choices>
+template <auto Training, plan_choices Choices, class Machine>
 inline constexpr plan_choices complete_choices = [] {
   plan_choices result = Choices;
-  if (plan_choices_problem<Choices>.failed())
+  if (plan_choices_problem<Choices, Machine>.failed())
     result = {.ipus = {1}, .schedules = {schedule::grouped}, .next_best = false};
   if (result.micro_batches.count == 0) result.micro_batches = {own_micro_batches<Training>()};
   return result;
@@ -150,7 +170,7 @@ constexpr diagnostic const& problem_of_plan() {
     return machine_problem<Job>;
 }
 
-/// Which IPU, or which transfer, each cycle of a weight update is spent on.
+/// The IPU or the transfer that each cycle of a weight update is spent on.
 template <class Job>
 plan_bounds bounds_of() {
   constexpr auto const& shortened = short_timetable_of<typename Job::planned>;
@@ -192,11 +212,30 @@ void add_profile(plan_entry& entry) {
   }
 }
 
+/// Fills in the profile of one rank, and what the sum of gradients over the ranks takes.
+template <class Job, class Processes, int Ranks>
+void add_profile_of_ranks(plan_entry& entry) {
+  if constexpr (!Job::trains) {
+    add_profile<Job>(entry);
+  } else if (auto const [problem, seconds, bytes] = Processes::template sum_of<Job, Ranks>(); !problem.empty()) {
+    entry.problem = problem;
+  } else {
+    add_profile<Job>(entry);
+    entry.network_seconds = seconds;
+    entry.network_bytes = bytes;
+    entry.bounds.network = static_cast<std::int64_t>(seconds / Job::machine::target.seconds(1));
+  }
+}
+
 template <class M, auto Training, class Machine, plan_choice Choice>
 void add_job(plan_entry& entry) {
-  using job = job_on<M, training_of_choice<Training>(Choice), machine_of_ipus<Machine, Choice.replicas, Choice.ipus>>;
+  using processes = plan_processes<Machine>;
+  using machine_of_rank = machine_of_ipus<typename processes::machine_of_rank, Choice.replicas, Choice.ipus>;
+  using job = job_on<M, training_of_choice<Training>(Choice), machine_of_rank>;
   if constexpr (constexpr auto const& problem = problem_of_plan<job>(); problem.failed())
     entry.problem = problem.has_text() ? std::string(problem.text.view()) : "the model has a compile error";
+  else if constexpr (Choice.ranks > 1)
+    add_profile_of_ranks<job, processes, Choice.ranks>(entry);
   else
     add_profile<job>(entry);
 }
@@ -212,7 +251,8 @@ plan_entry entry_of() {
   } else if constexpr (choice.stages > partition::capacity) {
     entry.problem = "a pipeline has at most " + std::to_string(partition::capacity) + " stages";
   } else {
-    using searched = split_job<M, Training, Machine, Choices, choice.stages>;
+    using machine_of_rank = typename plan_processes<Machine>::machine_of_rank;
+    using searched = split_job<M, Training, machine_of_rank, Choices, choice.stages>;
     constexpr auto const& split = split_of<searched, choice.stages, choice.is_next_best>();
     if constexpr (!split.found())
       entry.problem = choice.is_next_best
@@ -242,9 +282,8 @@ plan_data make_plan_data() {
   data.model = graph_of<M>.name();
   data.choices = Choices;
   data.trains = mode_of<Training> == execution_mode::training;
-  [&]<std::size_t... Combination>(std::index_sequence<Combination...>) {
-    (add_combination<M, Training, Machine, Choices, static_cast<int>(Combination)>(data), ...);
-  }(std::make_index_sequence<static_cast<std::size_t>(Choices.combinations())>{});
+  for_each_index<Choices.combinations()>(
+      [&]<int Combination>() { add_combination<M, Training, Machine, Choices, Combination>(data); });
   return data;
 }
 
@@ -264,13 +303,16 @@ namespace stagecraft {
 /// depends on the number of stages alone. The second best split is the best that differs in at least one cut, by the
 /// costs of layers. A combination that breaks a rule has that rule's text in place of a profile.
 ///
+/// With `<stagecraft/mpi/cluster_plan.hpp>`, the machine may be a cluster of IPUs, whose network sums the gradients of
+/// as many ranks as `choices.ranks` says.
+///
 /// Errors: E5263 choices that no page can offer; E3011 a machine that is no IPU.
 template <Model M, auto Training, class Machine, plan_choices Choices = plan_choices{}>
 [[nodiscard]] detail::result_or_verdict<detail::plan_data_problem<Choices, Machine>, plan_data> plan_data_of() {
   if constexpr (detail::plan_data_problem<Choices, Machine>.failed())
     return {};
   else
-    return detail::make_plan_data<M, Training, Machine, detail::complete_choices<Training, Choices>>();
+    return detail::make_plan_data<M, Training, Machine, detail::complete_choices<Training, Choices, Machine>>();
 }
 
 }  // namespace stagecraft

@@ -148,15 +148,15 @@ class plan_page {
     auto const& profile = own.profile;
     auto const& totals = profile.totals;
     page_ << "<div class=\"figures\">\n";
-    write_figure(page_, rate_text(totals.samples_per_second), "samples per second");
+    write_figure(page_, rate_text(own.samples_per_second()), "samples per second");
     write_figure(page_, percent_text(share_of(most_bytes(own), profile.machine.bytes_per_tile)),
                  profile.fits() ? "of the fullest tile's memory: fits" : "of the fullest tile's memory: does not fit",
                  profile.fits() ? "good" : "bad");
     write_figure(page_, percent_text(totals.bubble), "bubble");
-    write_figure(page_, seconds_text(totals.seconds_per_update),
-                 profile.trains ? "per weight update" : "per execution");
+    write_figure(page_, seconds_text(own.seconds_per_update()), profile.trains ? "per weight update" : "per execution");
     write_figure(page_, seconds_text(totals.latency_seconds), "latency");
     write_figure(page_, percent_text(totals.exchange_share), "exchange and sync");
+    if (own.choice.ranks > 1) write_figure(page_, percent_text(own.efficiency()), "of the time ranks work");
     page_ << "</div>\n";
   }
 
@@ -170,7 +170,7 @@ class plan_page {
     for (auto const& change : changes) {
       page_ << "<tr><td class=\"text\"><a href=\"#plan" << change.entry << "\">";
       page_.xml(choice_text(data_.choices, change.dimension, change.place)) << "</a></td>";
-      write_cells(entry(change.entry), entry(number).profile.totals.samples_per_second);
+      write_cells(entry(change.entry), entry(number).samples_per_second());
     }
     page_ << "</tbody>\n</table>\n</div>\n";
   }
@@ -178,7 +178,7 @@ class plan_page {
   /// The table of all combinations, which are compared with the one that is shown first.
   void write_all() {
     if (data_.entries.empty()) return;
-    double const best = entry(data_.best()).profile.totals.samples_per_second;
+    double const best = entry(data_.best()).samples_per_second();
     page_ << "<h2 id=\"all\">All combinations</h2>\n<p>The name of a column sorts the table. times: the samples per "
              "second, divided by those of the fastest that fits.</p>\n<div class=\"wide all\">\n<table>\n<thead><tr>";
     for (auto const& [name, hint] : {std::pair{"IPUs", "of a replica"}, {"stages", "of the pipeline"}})
@@ -186,7 +186,8 @@ class plan_page {
     write_column(page_, "split", "into stages", true);
     write_column(page_, "schedule", "of the pipeline", true);
     write_column(page_, "micro-batches", "of a replica");
-    write_column(page_, "replicas", "copies of the model");
+    write_column(page_, "replicas", "copies of the model, of each rank");
+    write_column(page_, "ranks", "processes of the cluster");
     write_columns();
     page_ << "</tr></thead>\n<tbody>\n";
     for (std::size_t i = 0; i < data_.entries.size(); ++i) {
@@ -204,6 +205,7 @@ class plan_page {
             << "</td><td class=\"text\">" << (is_divided ? name(choice.schedule) : std::string_view("-")) << "</td>";
       number(choice.micro_batches);
       number(choice.replicas);
+      number(choice.ranks);
       write_cells(own, best);
     }
     page_ << "</tbody>\n</table>\n</div>\n";
@@ -227,9 +229,9 @@ class plan_page {
       return;
     }
     auto const& totals = own.profile.totals;
-    double const times = others_rate > 0 ? totals.samples_per_second / others_rate : 0;
+    double const rate = own.samples_per_second(), times = others_rate > 0 ? rate / others_rate : 0;
     double const memory = share_of(most_bytes(own), own.profile.machine.bytes_per_tile);
-    write_number(page_, rate_text(totals.samples_per_second), totals.samples_per_second);
+    write_number(page_, rate_text(rate), rate);
     write_number(page_, others_rate > 0 ? three_digits(times) : "-", times * 1e6);
     write_number(page_, percent_text(totals.bubble), totals.bubble * 1e6, totals.bubble);
     write_number(page_, percent_text(memory), memory * 1e6, memory);
@@ -253,10 +255,10 @@ class plan_page {
 namespace stagecraft {
 
 /// Plans as one page of HTML, light or dark as the reader's other pages. A person chooses numbers of IPUs, stages,
-/// micro-batches and replicas, the split and the schedule, and sees samples per second, memory, bubble, the time line,
-/// and why: the stage or the transfer that decides the time, and what becomes of it if one choice changes. The page is
-/// one file, and has the numbers of all combinations; it computes none. `options.title` is its title, `max_slots` those
-/// of its time lines.
+/// micro-batches, replicas and ranks, the split and the schedule, and sees samples per second, memory, bubble, the time
+/// line, and why: the stage or the transfer that decides the time, and what becomes of it if one choice changes. The
+/// page is one file, and has the numbers of all combinations; it computes none. `options.title` is its title,
+/// `max_slots` those of its time lines.
 [[nodiscard]] inline std::string plan_html(plan_data const& data, profile_report_options const& options = {}) {
   return detail::plan_page(data, options).write();
 }

@@ -67,6 +67,7 @@ class plan_json_writer {
           << name(choice.schedule) << '"';
     whole("micro_batches", choice.micro_batches);
     whole("replicas", choice.replicas);
+    whole("ranks", choice.ranks);
     if (!entry.problem.empty()) {
       text_ << ", \"problem\": ";
       text_.quoted(entry.problem);
@@ -86,8 +87,8 @@ class plan_json_writer {
     text_ << ']';
     whole("cycles_per_update", totals.cycles_per_update);
     whole("latency_cycles", totals.latency_cycles);
-    number("seconds_per_update", totals.seconds_per_update);
-    number("samples_per_second", totals.samples_per_second);
+    number("seconds_per_update", entry.seconds_per_update());
+    number("samples_per_second", entry.samples_per_second());
     number("latency_seconds", totals.latency_seconds);
     number("bubble", totals.bubble);
     number("exchange_share", totals.exchange_share);
@@ -102,6 +103,8 @@ class plan_json_writer {
     whole("cycles_of_transfers", entry.bounds.transfers);
     whole("cycles_of_syncs", entry.bounds.sync);
     whole("cycles_of_the_update", entry.bounds.update);
+    number("network_seconds", entry.network_seconds);
+    whole("network_bytes", entry.network_bytes);
     text_ << ", \"bytes_sent_forward\": ";
     list(entry.sent_forward);
     text_ << ", \"bytes_sent_backward\": ";
@@ -118,7 +121,7 @@ namespace stagecraft {
 
 /// The numbers of plans as JSON: an object with `format` ("stagecraft plan"), `version` (1), `model`, `best`, the entry
 /// of each combination, and the entries, each with its choices and the totals of its profile under the names that
-/// profile_totals has, or with `problem`.
+/// profile_totals has, or with `problem`. Cycles are those of one rank; seconds and samples are those of all ranks.
 [[nodiscard]] inline std::string plan_json(plan_data const& data) { return detail::plan_json_writer(data).write(); }
 
 /// Writes plan_json(data) to a file. Throws file_error E5050 if that is not possible.

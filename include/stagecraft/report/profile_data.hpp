@@ -31,7 +31,7 @@ enum class memory_category : unsigned char {
   exchange_code,
   not_always_live,  ///< temporary tensors of the step that needs most
 };
-inline constexpr int memory_category_count = 9;  ///< how many categories there are
+inline constexpr int memory_category_count = 9;  ///< the number of categories
 
 /// "weights", "optimizer state", ...
 [[nodiscard]] constexpr std::string_view to_string(memory_category category) {
@@ -51,7 +51,7 @@ enum class cycle_kind : unsigned char {
   streaming,  ///< transfers with streaming memory
   idle,       ///< waiting for other IPUs
 };
-inline constexpr int cycle_kind_count = 7;  ///< how many kinds there are
+inline constexpr int cycle_kind_count = 7;  ///< the number of kinds
 
 /// "compute", "exchange", ...
 [[nodiscard]] constexpr std::string_view to_string(cycle_kind kind) {

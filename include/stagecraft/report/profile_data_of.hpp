@@ -7,6 +7,7 @@
 #include <stagecraft/diagnostics/begin_headers.hpp>
 
 #include <stagecraft/description/job_on.hpp>
+#include <stagecraft/diagnostics/for_each_index.hpp>
 #include <stagecraft/ipu/profile/memory_profile.hpp>
 #include <stagecraft/ipu/profile/profile.hpp>
 #include <stagecraft/ipu/steps/tile_mapping.hpp>
@@ -140,9 +141,7 @@ class profile_data_maker {
     data_.overlaps_io = table.overlaps_io();
     find_layers();
     find_time_line();
-    [&]<std::size_t... Device>(std::index_sequence<Device...>) {
-      (add_ipu<static_cast<int>(Device)>(), ...);
-    }(std::make_index_sequence<static_cast<std::size_t>(table.devices())>{});
+    for_each_index<table.devices()>([&]<int Device>() { add_ipu<Device>(); });
     data_.totals = {own_profile::cycles(),           own_profile::latency_cycles(),
                     own_profile::seconds(),          own_profile::samples_per_second(),
                     own_profile::latency(),          own_profile::bubble(),

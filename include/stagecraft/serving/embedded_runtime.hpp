@@ -80,14 +80,16 @@ class embedded_runtime {
   [[nodiscard]] servable_description const& description() const noexcept { return servable_->description(); }
 
   /// Queues a call. `inputs`: for each input the numbers of all samples, one sample after the other. `time`: how long
-  /// the answer may take; 0: any time. Throws data_error E4001, E4003 and E4010 inputs that are not the model's;
+  /// the answer may take; 0: any time. `priority`: 1 and so on, calls of which come into a batch before those of a
+  /// higher number; 0: after all these. Throws data_error E4001, E4003 and E4010 inputs that are not the model's;
   /// serving_error E5081 the runtime is stopped, E5082 the queue is full.
   [[nodiscard]] reply submit(std::vector<std::vector<float>> inputs, std::int64_t samples,
-                             std::chrono::microseconds time = {}) {
+                             std::chrono::microseconds time = {}, int priority = 0) {
     check_inputs(inputs, samples);
     auto const call = std::make_shared<detail::call_record>();
     call->inputs = std::move(inputs);
     call->samples = samples;
+    call->priority = priority;
     for (auto const& output : description().outputs)
       call->outputs.emplace_back(static_cast<std::size_t>(output.size() * samples));
     call->arrival = clock::now();
@@ -109,8 +111,8 @@ class embedded_runtime {
 
   /// Queues a call and waits for its outputs. Errors as `submit` and `reply::get`.
   [[nodiscard]] std::vector<std::vector<float>> call(std::vector<std::vector<float>> inputs, std::int64_t samples,
-                                                     std::chrono::microseconds time = {}) {
-    return submit(std::move(inputs), samples, time).get();
+                                                     std::chrono::microseconds time = {}, int priority = 0) {
+    return submit(std::move(inputs), samples, time, priority).get();
   }
 
   /// Takes no more calls, and answers those in the queue.

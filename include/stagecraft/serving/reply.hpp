@@ -110,6 +110,7 @@ struct call_record {
   std::vector<std::vector<float>> inputs;   // not changed after the call is queued
   std::vector<std::vector<float>> outputs;  // each sample's outputs are written once, before `finish`
   std::int64_t samples = 0;
+  int priority = 0;  // 1 is the most urgent one; 0: after all that have one
   serving_clock::time_point arrival, deadline = serving_clock::time_point::max();
 
   // Samples in batches, and samples with outputs; the runtime's lock guards them.

@@ -8,10 +8,10 @@ namespace stagecraft::serving {
 
 /// Options of an embedded runtime: how its calls become batches.
 struct runtime_options {
-  /// How long, in microseconds, a pipeline with samples in it waits for the next batch. Then a dummy batch follows, so
-  /// that the samples come out; its outputs are dropped. A model without stages needs no dummy batches.
+  /// The time in microseconds that a pipeline with samples in it waits for the next batch. Then a dummy batch follows,
+  /// so that the samples come out; its outputs are dropped. A model without stages needs no dummy batches.
   int runtime_api_timeout_us = 5000;
-  /// How long, in microseconds, the first sample of a batch waits for others to fill it: the price in latency of a
+  /// The time in microseconds that the first sample of a batch waits for others to fill it: the price in latency of a
   /// better throughput. TensorFlow Serving's batch_timeout_micros.
   int batch_timeout_us = 0;
   /// Calls that may wait for a place in a batch; one more is refused (E5082). TensorFlow Serving's

@@ -6,9 +6,11 @@
 
 #include <stagecraft/description/reported_metrics.hpp>
 #include <stagecraft/description/training.hpp>
+#include <stagecraft/diagnostics/for_each_index.hpp>
 #include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/diagnostics/text.hpp>
 #include <stagecraft/engine/pipeline_execution.hpp>
+#include <stagecraft/engine/policy/processes.hpp>
 #include <stagecraft/graph/dtype.hpp>
 #include <stagecraft/kernels/simd/narrow_floats.hpp>
 #include <stagecraft/losses/reduction.hpp>
@@ -191,9 +193,7 @@ class step_results {
 
   template <class Each>
   static void for_each_metric(Each const& each) {
-    [&]<std::size_t... Index>(std::index_sequence<Index...>) {
-      (each.template operator()<Index>(), ...);
-    }(std::make_index_sequence<metrics>{});
+    for_each_index<metrics>(each);
   }
   template <std::size_t Index>
   void add_metric(step_view<Session> const& step) {
@@ -276,6 +276,7 @@ class replica_results {
     for (auto& each : replicas_) each.results.begin_execution(steps);
   }
   [[nodiscard]] results_of_one& operator[](int replica) { return replicas_[replica].results; }
+  [[nodiscard]] results_of_one const& operator[](int replica) const { return replicas_[replica].results; }
 
   /// Takes over the results of replicas in other processes.
   void gather()
@@ -295,7 +296,9 @@ class replica_results {
     };
     copy(true);
     if constexpr (Session::sizes::splits)
-      Session::sizes::processes::send(process_of_results<typename Session::sizes>(0), bytes.data(), bytes.size());
+      for (int replica = 0; replica < replicas; ++replica)
+        Session::sizes::processes::send(process_of_results<typename Session::sizes>(replica),
+                                        bytes.data() + static_cast<std::size_t>(replica) * size, size);
     else
       Session::sizes::processes::gather(bytes.data(), size, replicas);
     copy(false);

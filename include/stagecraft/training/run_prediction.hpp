@@ -3,6 +3,7 @@
 #pragma once
 
 #include <stagecraft/diagnostics/rooms.hpp>
+#include <stagecraft/engine/policy/processes.hpp>
 #include <stagecraft/graph/array_view.hpp>
 #include <stagecraft/training/callbacks/callback_list.hpp>
 #include <stagecraft/training/callbacks/progbar_logger.hpp>
@@ -58,7 +59,7 @@ class prediction {
       return std::vector<place>(static_cast<std::size_t>(batches));
   }
   /// Takes over the outputs of batches that replicas in other processes have predicted, and the places of these
-  /// batches. Returns the number of samples.
+  /// batches; places may leave room between them, which goes. Returns the number of samples.
   template <class Places>
   std::ptrdiff_t gather(Places& places)
     requires(!Session::sizes::processes::is_alone)
@@ -74,7 +75,16 @@ class prediction {
          ...);
       }(indices{});
     }
-    return places.empty() ? 0 : places.back().first + places.back().samples;
+    std::ptrdiff_t seen = 0;
+    for (auto const& [first, samples] : places) {
+      if (first != seen)
+        [&]<std::size_t... Output>(std::index_sequence<Output...>) {
+          (move_rows(std::get<Output>(tensors_).data(), Session::output_shape(Output).size(), first, samples, seen),
+           ...);
+        }(indices{});
+      seen += samples;
+    }
+    return seen;
   }
 
   /// Drops all samples from this number on.
@@ -104,6 +114,11 @@ class prediction {
     for (std::size_t axis = 1; axis < extents.size(); ++axis)
       extents[axis] = static_cast<std::size_t>(Session::output_shape(Output)[static_cast<int>(axis) - 1]);
     return tensor<Output>::from_shape(extents);
+  }
+
+  static void move_rows(float* rows, std::ptrdiff_t size, std::ptrdiff_t from, std::ptrdiff_t count,
+                        std::ptrdiff_t to) {
+    std::copy_n(rows + from * size, count * size, rows + to * size);
   }
 
   template <std::size_t Output, class View>
@@ -189,11 +204,12 @@ auto predict_batches(Trained& model, batch_loader<typename Trained::session_type
   predicted.run(nothing, none, [&](auto const& view, int step) {
     int const batch = step * replicas + view.replica();
     if (batch >= taken) return;
-    // A process that has the last stage alone reads no samples, and sees all batches in their order.
-    auto const first = session::sizes::splits ? seen : order.first_sample(batch, batch_size);
+    // A process that has the last stage alone reads no samples, and does not know how many those before are.
+    auto const first =
+        session::sizes::splits ? std::ptrdiff_t{batch} * batch_size : order.first_sample(batch, batch_size);
     result.copy(view, first);
     if constexpr (!is_alone) places[std::size_t(batch)] = {first, view.valid_samples()};
-    if (batch == taken - 1 || session::sizes::splits) seen = first + view.valid_samples();
+    if (batch == taken - 1) seen = first + view.valid_samples();
   });
   if constexpr (!session::sizes::processes::is_alone) seen = result.gather(places);
   result.shorten(seen);

@@ -5,6 +5,7 @@
 
 #include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/diagnostics/throw_error.hpp>
+#include <stagecraft/engine/policy/processes.hpp>
 #include <stagecraft/graph/array_view.hpp>
 #include <stagecraft/training/data/batch_loader.hpp>
 #include <stagecraft/training/data/data_checks.hpp>
@@ -62,12 +63,16 @@ auto run_single(Session& session, batch_loader<Session> const& data) {
   session.begin_run();
   auto const bring = [&](auto& to, int, int) { data.load(to, rows); };
   auto const take = [&](auto const& step) {
-    if (step.replica() == Session::sizes::first_replica()) means.add(step);
+    if (step.replica() == (Session::sizes::splits ? 0 : Session::sizes::first_replica())) means.add(step);
   };
   if constexpr (Kind == run_kind::training)
     session.train(1, bring, take);
   else
     session.test(1, bring, take);
+  if constexpr (Session::sizes::splits)
+    means.for_each_part([](auto& part) {
+      Session::sizes::processes::send(process_of_results<typename Session::sizes>(0), &part, sizeof part);
+    });
   return means.values();
 }
 

@@ -221,7 +221,7 @@ class step_runner {
       return model_.stop_training;
   }
 
-  /// Whether training stops. All processes are about to carry out these steps.
+  /// True if training stops. All processes are about to carry out these steps.
   bool agree(int first, int steps) {
     return processes::agree({.what = static_cast<int>(Kind),
                              .first = first,

@@ -64,7 +64,7 @@ class voices {
   static constexpr auto const& graph = session_type::graph;
   static constexpr std::size_t stride = static_cast<std::size_t>(kept::state_floats);
 
-  /// Where a state begins among those of a voice.
+  /// The index at which a state begins among those of a voice.
   static constexpr std::size_t place(int parameter) {
     std::size_t floats = 0;
     for (int i = 0; i < parameter; ++i)

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Arithmetic over whole arrays: every size, in place.
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
 #include <limits>
 #include <utility>
 #include <vector>
@@ -136,4 +138,28 @@ TEST_CASE("functions of rows that are shorter than a register") {
       kernels::map_function(function::multiply, by_column, y.data(), {y.data(), column.data(), column.data()});
       CHECK(y == expected);
     }
+}
+
+TEST_CASE("copies with strides: a number for each row, rows, a transposed matrix") {
+  constexpr std::int64_t rows = 3, columns = 19;
+  std::vector<float> x(rows * columns), y(rows * columns + 1);
+  for (std::size_t i = 0; i < x.size(); ++i) x[i] = static_cast<float>(i * i % 31) - 7;
+  struct {
+    std::int64_t of_row, of_column;
+  } const reads[]{{1, 0}, {columns, 1}, {1, rows}};
+  for (auto const& read : reads) {
+    CAPTURE(read.of_row);
+    std::fill(y.begin(), y.end(), -1.0F);
+    kernels::strided_axes<2> axes;
+    axes.add(rows, {columns, read.of_row});
+    axes.add(columns, {1, read.of_column});
+    kernels::copy_strided(axes, y.data(), x.data());
+    bool are_right = true;
+    for (std::int64_t row = 0; row < rows; ++row)
+      for (std::int64_t column = 0; column < columns; ++column)
+        are_right = are_right && y[static_cast<std::size_t>(row * columns + column)] ==
+                                     x[static_cast<std::size_t>(row * read.of_row + column * read.of_column)];
+    CHECK(are_right);
+    CHECK(y.back() == -1);
+  }
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A training step of one's own that is what `fit` does has the bits of `fit`.
+// A training step of one's own that is what `fit` does has the bits of `fit`, also where it runs by itself.
 #include <stagecraft/steps.hpp>
 #include <concepts>
 #include <cstddef>
@@ -23,8 +23,13 @@ struct own_step : sc::training_step<own_step, input{6}, input{2}> {
     step.metric("loss", loss);
   }
 };
-/// The same, in a way that is not recognised.
-struct other_step : own_step {
+using normalized = sc::sequential<input{6}, dense{16}, batch_normalization{}, activation{sc::relu}, dense{2}>;
+/// The same, in a way that is not recognised: its sub-step is a graph with the layers of the model, and their kernels.
+/// Only a dropout would draw other numbers.
+struct other_step : sc::training_step<other_step, input{6}, input{2}> {
+  sc::trained<normalized, "mlp"> model;
+  static constexpr auto optimizer = own_step::optimizer;
+
   constexpr void train(auto& step, auto x, auto y) const {
     auto const loss = step.loss(sc::losses::huber{.delta = 0.5F}, y, model(x));
     step.minimize(optimizer, loss, weights_of(model));
@@ -34,20 +39,35 @@ struct other_step : own_step {
 inline constexpr auto training = sc::training{.optimizer = sc::optimizers::adam{.learning_rate = 0.01F},
                                               .loss = sc::losses::huber{.delta = 0.5F},
                                               .batch_size = 8};
+/// A penalty on slopes, whose gradient is one of the model's inside.
+struct slope_step : sc::training_step<slope_step, input{6}> {
+  sc::trained<sc::sequential<input{6}, dense{1}>> model;
+  static constexpr auto optimizer = own_step::optimizer;
+
+  constexpr void train(auto& step, auto x) const {
+    auto const loss = step.mean(square(step.gradient(model(x), x)));
+    step.minimize(optimizer, loss, weights_of(model));
+  }
+};
+static_assert(sc::trainers::has_graphs<other_step> && !sc::trainers::has_graphs<slope_step>);
+
 using trainer_of_step = sc::step_trainer<own_step, sc::step_options{.batch_size = 8}>;
 
 // The step's trainer is that of the model: also its time and its memory are those of `fit`.
 static_assert(std::derived_from<trainer_of_step, sc::trainer<mlp, training, sc::host<1>>>);
 static_assert(!std::derived_from<sc::step_trainer<other_step, sc::step_options{.batch_size = 8}>,
-                                 sc::trainer<mlp, training, sc::host<1>>>);
+                                 sc::trainer<normalized, training, sc::host<1>>>);
+
+xt::xtensor<float, 2> numbers(std::size_t columns, float number) {
+  xt::xtensor<float, 2> result = xt::zeros<float>({std::size_t{32}, columns});
+  for (float& value : result) value = number = number * 3.7F * (1 - number);
+  return result;
+}
 
 }  // namespace
 
 TEST_CASE("the weights of fit, bit for bit") {
-  xt::xtensor<float, 2> x = xt::zeros<float>({32, 6}), y = xt::zeros<float>({32, 2});
-  float number = 0.1F;
-  for (auto* const each : {&x, &y})
-    for (float& value : *each) value = number = number * 3.7F * (1 - number);
+  auto const x = numbers(6, 0.1F), y = numbers(2, 0.3F);
   sc::trainer<mlp, training, sc::host<1>> expected;
   auto const before = expected.get_weights();
   trainer_of_step model;
@@ -57,4 +77,15 @@ TEST_CASE("the weights of fit, bit for bit") {
   CHECK(model.get_weights() == expected.get_weights());
   CHECK(model.get_weights<"mlp">() == expected.get_weights());
   CHECK_FALSE(model.get_weights() == before);
+}
+
+TEST_CASE("a step that fit does not carry out has its kernels and its bits, with a batch normalization") {
+  auto const x = numbers(6, 0.1F), y = numbers(2, 0.3F);
+  sc::trainer<normalized, training, sc::host<1>> expected;
+  sc::step_trainer<other_step, sc::step_options{.batch_size = 8}> model;
+  auto const before = expected.get_weights();
+  expected.fit(x, y, {.epochs = 3, .verbose = 0});
+  model.fit(sc::inputs(x, y), {.epochs = 3, .verbose = 0});
+  CHECK(model.get_weights<"mlp">() == expected.get_weights());
+  CHECK_FALSE(expected.get_weights() == before);
 }

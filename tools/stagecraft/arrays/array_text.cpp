@@ -57,7 +57,7 @@ parts scientific(float value) {
   return result;
 }
 
-/// How the numbers of one array are written: all in the same way and width.
+/// The format of the numbers of one array, which have one width.
 class number_format {
  public:
   explicit number_format(std::vector<float> const& values) {
@@ -90,7 +90,7 @@ class number_format {
       auto const text = special_text(value);
       return std::string(width - text.size(), ' ') + text;
     }
-    // With exponents, all numbers have the same number of digits; otherwise they are padded with spaces.
+    // If there are exponents, all numbers have the same number of digits; otherwise they are padded with spaces.
     if (has_exponent_) {
       auto const text = rounded(value, std::chars_format::scientific, static_cast<int>(right_));
       auto const e = text.find('e'), whole = std::min(e, text.find('.'));

@@ -77,15 +77,27 @@ plan_subject subject_of_header(plan_command const& command) {
                                    : name_in_header(command.training, "--training")};
 }
 
+/// The IPUs; with --ranks a cluster of them, whose number of ranks is that of each choice.
+source_text machine_text(plan_command const& command) {
+  auto const ipus = "sc::ipu_devices<"_cpp + ipu_config_text(command.machine) + ">";
+  if (command.ranks.empty()) return ipus;
+  return "sc::cluster<"_cpp + ipus + ", sc::ranks{" + number_text(command.ranks_of_host) +
+         "}, sc::network{.gigabits = " + number_text(command.gigabits) +
+         ", .latency_us = " + number_text(command.latency_us) +
+         ", .ranks_of_host = " + number_text(command.ranks_of_host) + "}>";
+}
+
 source_text program_text(plan_command const& command, plan_subject const& subject) {
   source_text text(
       "#include <stagecraft/description/inference.hpp>\n#include <stagecraft/machines/ipu_devices.hpp>\n"
-      "#include <stagecraft/report/plan_data_of.hpp>\n#include <stagecraft/report/plan_html.hpp>\n"
+      "#include <stagecraft/mpi/cluster_plan.hpp>\n#include <stagecraft/report/plan_data_of.hpp>\n"
+      "#include <stagecraft/report/plan_html.hpp>\n"
       "#include <cstdio>\n#include <exception>\n\nnamespace sc = stagecraft;\n\n");
-  text += "using machine = sc::ipu_devices<"_cpp + ipu_config_text(command.machine) + ">;\n";
+  text += "using machine = "_cpp + machine_text(command) + ";\n";
   text += "inline constexpr sc::plan_choices choices{"_cpp + choice_text("ipus", command.ipus) +
           choice_text("stages_per_ipu", command.stages_per_ipu) + schedules_text(command.schedules) +
-          choice_text("micro_batches", command.micro_batches) + choice_text("replicas", command.replicas) + "};\n";
+          choice_text("micro_batches", command.micro_batches) + choice_text("replicas", command.replicas) +
+          choice_text("ranks", command.ranks) + "};\n";
   text += "\nint main(int count, char** argv) try {\n  auto const data = sc::plan_data_of<"_cpp + subject.type + ", " +
           subject.description + ", machine, choices>();\n";
   text +=
@@ -93,7 +105,7 @@ source_text program_text(plan_command const& command, plan_subject const& subjec
       "  auto const& best = data.entries[static_cast<std::size_t>(data.best())];\n"
       "  std::printf(\"%d combinations; the fastest that fits: %s, %s samples per second\\n\",\n"
       "              data.choices.combinations(), sc::reports::entry_text(best).c_str(),\n"
-      "              sc::reports::rate_text(best.profile.totals.samples_per_second).c_str());\n"
+      "              sc::reports::rate_text(best.samples_per_second()).c_str());\n"
       "} catch (std::exception const& problem) {\n  std::printf(\"%s\\n\", problem.what());\n  return 1;\n}\n";
   return text;
 }
@@ -129,13 +141,26 @@ void add_plan_command(CLI::App& app) {
                   "export's")
       ->check(CLI::Range(1, 1'000'000));
   auto const add_numbers = [&](char const* name, std::vector<int>& values, char const* what) {
-    own->add_option(name, values, what)->delimiter(',')->allow_extra_args(false)->check(CLI::Range(1, 1'000'000));
+    return own->add_option(name, values, what)
+        ->delimiter(',')
+        ->allow_extra_args(false)
+        ->check(CLI::Range(1, 1'000'000));
   };
   add_numbers("--ipus", command->ipus, "Numbers of IPUs of a replica, such as 1,2,4; default: 1,2,3,4");
   add_numbers("--stages_per_ipu", command->stages_per_ipu, "Numbers of stages for each IPU; default: 1");
   add_numbers("--micro_batches", command->micro_batches,
               "Micro-batches of a replica per weight update; default: the description's");
-  add_numbers("--replicas", command->replicas, "Numbers of copies of the model; default: 1");
+  add_numbers("--replicas", command->replicas, "Numbers of copies of the model, of each rank; default: 1");
+  auto* const ranks = add_numbers("--ranks", command->ranks, "Numbers of processes of a cluster; default: 1");
+  own->add_option("--gigabits", command->gigabits, "1e9 bits that a host sends in a second; for --ranks")
+      ->check(CLI::Range(0.0, 1e9))
+      ->needs(ranks);
+  own->add_option("--latency_us", command->latency_us, "Microseconds of a short message between hosts; default: 0")
+      ->check(CLI::Range(0.0, 1e9))
+      ->needs(ranks);
+  own->add_option("--ranks_of_host", command->ranks_of_host, "Ranks that share a host; default: 1")
+      ->check(CLI::Range(1, 4096))
+      ->needs(ranks);
   own->add_option("--schedules", command->schedules, "Default: grouped,interleaved,sequential")
       ->delimiter(',')
       ->allow_extra_args(false)

@@ -20,7 +20,10 @@ struct plan_command {
   std::string training;   ///< the header's description of a training or an inference; empty: an inference
   int batch_size = 0;     ///< samples of a micro-batch of that inference; 0: the export's, or 1
   std::vector<int> ipus;  ///< the choices, as in plan_choices; empty: its defaults
-  std::vector<int> stages_per_ipu, micro_batches, replicas;
+  std::vector<int> stages_per_ipu, micro_batches, replicas, ranks;
+  double gigabits = 0;  ///< the network between ranks, as in stagecraft::network
+  double latency_us = 0;
+  int ranks_of_host = 1;
   std::vector<std::string> schedules;  ///< "grouped", "interleaved", "sequential"
   application_machine machine;
   cxx_compiler compiler;

@@ -101,7 +101,7 @@ using maker = std::function<std::unique_ptr<source_layer>(layer_config const&)>;
 struct layer_list {
   std::map<std::string, maker, std::less<>> makers;
   std::vector<own_text> words;
-  std::map<std::string, std::vector<std::string>, std::less<>> keras_names;  ///< of "word.option"
+  std::map<std::string, std::vector<std::string>, std::less<>> keras_names;  ///< keys are "word.option"
 };
 
 /// A row of the table, to which Keras's other names of options can be added.

@@ -16,7 +16,7 @@
 
 namespace stagecraft::tool {
 
-/// How the arguments of a layer (its own `arguments`) are written.
+/// The text of a layer's arguments (its own `arguments`).
 struct argument_counts {
   int required = 0;    ///< the first ones, which a file must have, and which are always written
   int in_front = 100;  ///< the number of arguments in front of the braces; the others are options in them

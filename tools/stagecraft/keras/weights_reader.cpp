@@ -124,7 +124,7 @@ class group_of_layers {
 
 void assign_container(io::hdf5_content const& file, source_model& model, std::string const& group, assignment& to) {
   std::map<std::string, int> used;
-  // Before Keras 2.14, this group had another name.
+  // This group had another name until Keras 2.13.
   auto const layers = file.has_group(group + "/layers") ? group + "/layers" : group + "/_layer_checkpoint_dependencies";
   for (auto& layer : model.layers) {
     if (layer.is_input && model.is_sequential) continue;

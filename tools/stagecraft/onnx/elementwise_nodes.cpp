@@ -242,7 +242,7 @@ void layer_normalization(trace& to, onnx_node const& node) {
   if (!shift) config["center"] = false;
   for (auto const& each : {scale, shift}) {
     if (!each) continue;
-    // Of the last axes alone: before them, there are only axes of length 1.
+    // The last axes alone count: before them, there are only axes of length 1.
     auto const others = each->shape.size() - std::min(each->shape.size(), of_axes.size());
     for (std::size_t i = 0; i < each->shape.size(); ++i)
       if (each->shape[i] != (i < others ? 1 : of_axes[of_axes.size() - each->shape.size() + i]))

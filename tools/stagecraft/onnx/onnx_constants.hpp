@@ -20,7 +20,7 @@ struct onnx_constant {
   std::vector<std::int64_t> shape;
   std::vector<double> values;
   bool is_whole = false;
-  bool is_double = false;  ///< of float64; other numbers with a fraction are of float32
+  bool is_double = false;  ///< the file has float64; other numbers with a fraction are of float32
   int samples_axis = -1;   ///< the axis whose one row stands for those of all samples; -1: there is none
 
   [[nodiscard]] std::vector<std::int64_t> integers() const;

@@ -47,7 +47,7 @@ struct onnx_attribute {
 /// One node of a graph. An input that is left out has an empty name.
 struct onnx_node {
   std::string name, type, domain;
-  std::string overload{};  ///< which of several functions of this type and domain it stands for
+  std::string overload{};  ///< the function that it stands for, of several of this type and domain
   std::vector<std::string> inputs, outputs;
   std::map<std::string, onnx_attribute, std::less<>> attributes;
   std::size_t captures = 0;                 ///< inputs at the end that only the graphs of its attributes read

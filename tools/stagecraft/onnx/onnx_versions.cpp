@@ -53,7 +53,7 @@ class upgrade {
     }
   }
 
-  /// Before opset 11, the places of an input are those of the output divided by the factors.
+  /// Until opset 10, the places of an input are those of the output divided by the factors.
   void resize(onnx_node& node) {
     if (auto const* scales = node.find("scales"); scales != nullptr && scales->kind == onnx_kind::reals) {
       put(node, 1, floats({static_cast<std::int64_t>(scales->reals.size())}, scales->reals));

@@ -4,7 +4,9 @@
 #include <stagecraft/diagnostics/exceptions.hpp>
 #include <stagecraft/io/stored_tensor.hpp>
 #include <algorithm>
+#include <cmath>
 #include <cstring>
+#include <numeric>
 #include <utility>
 
 namespace stagecraft::tool {
@@ -82,6 +84,43 @@ std::size_t place_of_output(std::vector<serving::tensor_spec> const& specs, std:
   auto const spec = std::find_if(specs.begin(), specs.end(), [&](auto const& one) { return one.name == name; });
   if (spec == specs.end()) throw http_error{400, "there is no output '" + name + "'"};
   return static_cast<std::size_t>(spec - specs.begin());
+}
+
+void check_memory_size(std::string const& input, shared_part const& part, std::size_t expected) {
+  if (part.size == expected) return;
+  throw http_error{400, "input '" + input + "' has " + std::to_string(part.size) +
+                            " bytes of shared memory, expected " + std::to_string(expected)};
+}
+
+std::vector<std::string> best_classes(std::vector<float> const& values, std::int64_t samples, std::int64_t count) {
+  constexpr std::size_t most = 1000000;
+  auto const size = values.size() / static_cast<std::size_t>(samples);
+  if (size > most) throw http_error{400, "classification output tensor too large"};
+  auto const wanted = std::min(size, static_cast<std::size_t>(count));
+  std::vector<std::string> texts;
+  std::vector<std::size_t> order(size);
+  for (std::int64_t sample = 0; sample < samples; ++sample) {
+    auto const* const own = values.data() + static_cast<std::size_t>(sample) * size;
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::partial_sort(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(wanted), order.end(),
+                      [own](std::size_t a, std::size_t b) {
+                        bool const a_is_none = std::isnan(own[a]), b_is_none = std::isnan(own[b]);
+                        if (a_is_none || b_is_none) return a_is_none == b_is_none ? a < b : b_is_none;
+                        return own[a] > own[b] || (own[a] == own[b] && a < b);
+                      });
+    for (std::size_t i = 0; i < wanted; ++i)
+      texts.push_back(std::to_string(own[order[i]]) + ":" + std::to_string(order[i]));
+  }
+  return texts;
+}
+
+std::string packed_texts(std::vector<std::string> const& texts) {
+  std::string bytes;
+  for (auto const& each : texts) {
+    for (unsigned shift = 0; shift < 32; shift += 8) bytes += static_cast<char>(each.size() >> shift & 0xffU);
+    bytes += each;
+  }
+  return bytes;
 }
 
 }  // namespace stagecraft::tool

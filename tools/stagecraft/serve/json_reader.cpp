@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Reads numbers of nine digits 3.1 to 4.0 times as fast as nlohmann::json::sax_parse (20 MB, Clang 19 -O2, five rounds,
-// busy machine), and reports the place in the tensor at which a request is wrong.
+// The tool's own reader of JSON. It reads numbers of nine digits 3.1 to 4.0 times as fast as nlohmann::json::sax_parse
+// (20 MB, Clang 19 -O2, five rounds, busy machine), and reports the place in the tensor at which a request is wrong.
 #include "serve/json_reader.hpp"
 
 #include <stagecraft/io/narrowing.hpp>

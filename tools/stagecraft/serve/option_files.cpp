@@ -13,21 +13,54 @@ namespace stagecraft::tool {
 
 namespace {
 
-text_message read(std::string const& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::string const text{std::istreambuf_iterator<char>(file), {}};
-  if (!file) throw file_error("E5096", path + ": cannot be read");
-  return text_message::read(text, path);
+text_message read(std::string const& path) { return text_message::read(read_option_file(path), path); }
+
+version_policy read_policy(text_field const& field, std::string const& path) {
+  using enum version_policy::kind;
+  version_policy result;
+  auto const number = [&](text_field const& of, std::int64_t least) {
+    auto const value = of.as_integer(path);
+    if (value < least) of.refuse(path, "is less than " + std::to_string(least));
+    return value;
+  };
+  auto const& choices = field.as_message(path).fields;
+  if (choices.size() > 1) choices[1].refuse(path, "is a second policy");
+  for (auto const& each : choices) {
+    auto const& options = each.as_message(path).fields;
+    if (each.name == "latest") {
+      for (auto const& option : options) {
+        if (option.name != "num_versions") option.refuse(path, "is no option of latest");
+        result.count = number(option, 1);
+      }
+    } else if (each.name == "all") {
+      result.which = all;
+      if (!options.empty()) options[0].refuse(path, "is no option of all");
+    } else if (each.name == "specific") {
+      result.which = specific;
+      for (auto const& option : options) {
+        if (option.name != "versions") option.refuse(path, "is no option of specific");
+        result.versions.insert(number(option, 1));
+      }
+    } else {
+      each.refuse(path, "is no policy, expected latest, all or specific");
+    }
+  }
+  return result;
 }
 
-/// The highest version alone is served, which is TensorFlow Serving's default.
-void check_policy(text_field const& policy, std::string const& path) {
-  for (auto const& each : policy.as_message(path).fields) {
-    bool is_one = each.name == "latest";
-    for (auto const& count : each.as_message(path).fields)
-      is_one = is_one && count.name == "num_versions" && count.as_integer(path) == 1;
-    if (!is_one) each.refuse(path, "is not taken: this server serves the highest version of a model alone");
+void read_label(text_field const& field, std::string const& path, model_settings& to) {
+  std::string label;
+  std::int64_t version = 0;
+  for (auto const& each : field.as_message(path).fields) {
+    if (each.name == "key")
+      label = each.as_text(path);
+    else if (each.name == "value")
+      version = each.as_integer(path);
+    else
+      each.refuse(path, "is no part of a label");
   }
+  if (label.empty() || version < 1) field.refuse(path, "has no key, or no value that is a version");
+  if (!to.labels.emplace(label, version).second) field.refuse(path, "has the label '" + label + "' twice");
 }
 
 /// The number in `name { value: 5 }`.
@@ -43,26 +76,33 @@ int wrapped_number(text_field const& field, std::string const& path, std::int64_
 
 }  // namespace
 
-std::vector<std::pair<std::string, std::string>> read_model_config(std::string const& path) {
-  std::vector<std::pair<std::string, std::string>> models;
-  for (auto const& list : read(path).fields) {
+std::string read_option_file(std::string const& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::string text{std::istreambuf_iterator<char>(file), {}};
+  if (!file) throw file_error("E5096", path + ": cannot be read");
+  return text;
+}
+
+std::vector<model_settings> parse_model_config(std::string const& text, std::string const& path) {
+  std::vector<model_settings> models;
+  for (auto const& list : text_message::read(text, path).fields) {
     if (list.name != "model_config_list") list.refuse(path, "is not taken, expected model_config_list");
     for (auto const& config : list.as_message(path).fields) {
       if (config.name != "config") config.refuse(path, "is not taken, expected config");
-      auto& [name, folder] = models.emplace_back();
+      auto& model = models.emplace_back();
       for (auto const& each : config.as_message(path).fields) {
         if (each.name == "name")
-          name = each.as_text(path);
+          model.name = each.as_text(path);
         else if (each.name == "base_path")
-          folder = each.as_text(path);
+          model.folder = each.as_text(path);
         else if (each.name == "model_version_policy")
-          check_policy(each, path);
+          model.policy = read_policy(each, path);
         else if (each.name == "version_labels")
-          each.refuse(path, "is not taken: versions have no labels");
+          read_label(each, path, model);
         else if (each.name != "model_platform" && each.name != "model_type" && each.name != "logging_config")
           each.refuse(path, "is no option of a model");
       }
-      if (name.empty() || folder.empty()) config.refuse(path, "has no name, or no base_path");
+      if (model.name.empty() || model.folder.empty()) config.refuse(path, "has no name, or no base_path");
     }
   }
   return models;

@@ -6,6 +6,7 @@
 #include "serve/tensor_json.hpp"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 namespace stagecraft::tool {
@@ -149,13 +150,14 @@ class predict_request {
 };
 
 http_response predict(server_state& state, served_version const& version, http_request& http) {
-  auto const& known = version.runtime->description();
+  auto const& known = version.description();
   predict_request request(known.inputs);
   request.read(http.body);
   std::string().swap(http.body);
   auto const samples = request.samples;
   bool const has_rows = request.has_rows;
-  auto const outputs = call_version(state, version, std::move(request.inputs), samples, *http.counted);
+  auto const outputs = call_version(state, version, std::move(request.inputs), samples, *http.counted,
+                                    {.time = state.time, .sequence = {}});
   std::string text = has_rows ? "{\n    \"predictions\": [" : "{\n    \"outputs\": ";
   if (has_rows) {
     for (std::int64_t sample = 0; sample < samples; ++sample) {
@@ -193,18 +195,19 @@ http_response status(server_state const& state, model_path const& path) {
   json_writer writer;
   writer.begin('{').key("model_version_status").begin('[');
   bool is_empty = true;
-  if (found != state.models.end()) {
-    auto const states = found->second->states();
+  if (found != nullptr) {
+    auto const states = found->states();
     for (auto each = states.rbegin(); each != states.rend(); ++each) {
       auto const& [number, of] = *each;
-      if (path.version && *path.version != number) continue;
+      // A label chooses no version here, as in TensorFlow Serving.
+      if (path.version.number != 0 && path.version.number != number) continue;
       is_empty = false;
       writer.begin('{').key("version").value(std::to_string(number)).key("state").value(of.state);
       writer.key("status").begin('{').key("error_code").value(of.error_message.empty() ? "OK" : "UNKNOWN");
       writer.key("error_message").value(of.error_message).end().end();
     }
   }
-  if (is_empty) throw http_error{404, "Could not find any versions of model " + path.model};
+  if (is_empty) throw http_error{404, no_version_text(path.model, path.version.number)};
   return {.body = std::move(writer.end().end()).text()};
 }
 
@@ -230,7 +233,7 @@ void write_signature(json_writer& writer, std::vector<serving::tensor_spec> cons
 }
 
 http_response metadata(std::string const& name, served_version const& version) {
-  auto const& known = version.runtime->description();
+  auto const& known = version.description();
   json_writer writer;
   writer.begin('{').key("model_spec").begin('{').key("name").value(name).key("signature_name").value("");
   writer.key("version").value(std::to_string(version.number)).end();
@@ -246,14 +249,18 @@ http_response metadata(std::string const& name, served_version const& version) {
 
 http_response answer_rest(server_state& state, http_request& request) {
   constexpr std::string_view begin = "/v1/models/";
-  auto const path = parse_model_path(std::string_view(request.path).substr(begin.size()));
+  auto const path = parse_model_path(std::string_view(request.path).substr(begin.size()), true);
   bool const reads = request.method == "GET";
   if (path.rest.empty() && reads) return status(state, path);
   if (path.rest == "/metadata" && reads) return metadata(path.model, find_version(state, path.model, path.version));
   if (path.rest == ":predict" && !reads) return predict(state, find_version(state, path.model, path.version), request);
-  if ((path.rest == ":classify" || path.rest == ":regress") && !reads)
-    throw http_error{501, "applications have tensors, not examples: ask for :predict"};
-  throw http_error{404, "Malformed request: " + request.method + " " + request.path};
+  for (auto const& [rest, method, kind] : {std::array{":classify", "classify", "classification"},
+                                           std::array{":regress", "regress", "regression"}}) {
+    if (path.rest != rest || reads) continue;
+    (void)find_version(state, path.model, path.version);
+    throw http_error{400, no_examples_text(kind, method)};
+  }
+  throw http_error{400, "Malformed request: " + request.method + " " + request.path};
 }
 
 }  // namespace stagecraft::tool

@@ -3,7 +3,7 @@
 
 #include "serve/api.hpp"
 #include "serve/http/http_front.hpp"
-#include "serve/model_watcher.hpp"
+#include "serve/models/model_watcher.hpp"
 #include "serve/option_files.hpp"
 #include "serve/server_calls.hpp"
 #include "serve/signal_set.hpp"
@@ -71,10 +71,26 @@ std::unique_ptr<rpc_front> begin_grpc(serve_command const& command, server_calls
                         calls);
 }
 
+watcher_options options_of(serve_command const& command, std::vector<model_settings> models) {
+  auto const make = [runtime = command.runtime, time = command.runtime_api_timeout_us](model_settings settings) {
+    return std::make_shared<served_model>(std::move(settings), runtime, time);
+  };
+  return {.make = make,
+          .models = std::move(models),
+          .config_file = command.model_config_file,
+          .pause = std::chrono::duration<double>(command.is_explicit ? 0 : command.poll_seconds),
+          .config_pause = std::chrono::duration<double>(command.config_poll_seconds),
+          .labels_without_versions = command.labels_without_versions,
+          .takes_folders = command.takes_folders,
+          .is_explicit = command.is_explicit};
+}
+
 /// Serves until SIGTERM or SIGINT; a second signal ends the program before the last answers.
-void serve(serve_command const& command, server_state& state, signal_set const& signals) {
+void serve(serve_command const& command, std::vector<model_settings> models, server_state& state,
+           signal_set const& signals) {
   http_front front(command, state);
-  model_watcher watcher(state.models, std::chrono::duration<double>(command.poll_seconds));
+  model_watcher watcher(state.models, options_of(command, std::move(models)));
+  state.watcher = &watcher;
   while (!watcher.has_looked()) {
     constexpr std::chrono::milliseconds pause{2};
     int const signal = signals.wait_for(pause);
@@ -114,13 +130,14 @@ void serve_command::run() const {
   state.time = std::chrono::milliseconds(request_time_ms);
   state.max_bytes_in_flight = max_bytes_in_flight;
   auto command = *this;
+  if (shares_memory) state.memory = std::make_unique<shared_regions>();
   if (!batching_file.empty()) read_batching_parameters(batching_file, command.runtime);
   if (!monitoring_file.empty()) state.metrics_paths = {"", read_monitoring_config(monitoring_file)};
+  std::vector<model_settings> own;
   auto const add = [&](std::string const& name, std::string const& folder) {
-    if (!state.models
-             .emplace(name, std::make_unique<served_model>(name, folder, command.runtime, runtime_api_timeout_us))
-             .second)
-      refuse("two models have the name '" + name + "'");
+    for (auto const& each : own)
+      if (each.name == name) refuse("two models have the name '" + name + "'");
+    own.push_back({.name = name, .folder = folder, .policy = {}, .labels = {}});
   };
   if (!model_base_path.empty()) add(model_name, model_base_path);
   for (auto const& each : models) {
@@ -128,9 +145,7 @@ void serve_command::run() const {
     if (equals == std::string::npos || equals == 0) refuse("--model " + each + ": expected name=folder");
     add(each.substr(0, equals), each.substr(equals + 1));
   }
-  if (!model_config_file.empty())
-    for (auto const& [name, folder] : read_model_config(model_config_file)) add(name, folder);
-  if (state.models.empty())
+  if (own.empty() && model_config_file.empty())
     refuse("there is no model: set --model_base_path, --model name=folder, or --model_config_file");
   if (!is_loopback(host) && token_file.empty())
     std::fprintf(stderr, "stagecraft: %s is open to others, and asks for no token\n", host.c_str());
@@ -139,7 +154,7 @@ void serve_command::run() const {
   signal_set const signals{SIGINT, SIGTERM, SIGHUP};
   std::signal(SIGPIPE, SIG_IGN);
   try {
-    serve(command, state, signals);
+    serve(command, std::move(own), state, signals);
   } catch (std::bad_alloc const&) {
     throw file_error("E5203", "the server cannot begin: the machine has no more memory");
   } catch (std::system_error const& why) {
@@ -159,6 +174,14 @@ void add_serve_command(CLI::App& app) {
   own->add_option("--model", command->models, "One more model: name=folder; several times")->take_all();
   own->add_option("--model_config_file", command->model_config_file,
                   "A file with more models, as TensorFlow Serving has it: model_config_list { config { name: ... } }");
+  own->add_option("--model_config_file_poll_wait_seconds", command->config_poll_seconds,
+                  "The time between two looks at that file; 0: it is read once, and at SIGHUP")
+      ->capture_default_str()
+      ->check(CLI::Range(0.0, 86400.0));
+  own->add_flag("--allow_version_labels_for_unavailable_models", command->labels_without_versions,
+                "A new label of that file may name a version that is not served yet");
+  own->add_flag("--allow_reload_config", command->takes_folders,
+                "Requests to reload may name any folder, whose applications then run in this program");
   own->add_option("--batching_parameters_file", command->batching_file,
                   "A file with batch_timeout_micros and max_enqueued_batches, as TensorFlow Serving has it");
   own->add_option("--monitoring_config_file", command->monitoring_file,
@@ -193,6 +216,11 @@ void add_serve_command(CLI::App& app) {
   own->add_option("--max_body_bytes", command->max_body_bytes, "The largest request")->capture_default_str();
   own->add_option("--max_bytes_in_flight", command->max_bytes_in_flight, "The most that all requests have at a time")
       ->capture_default_str();
+  own->add_option_function<std::string>(
+         "--model_control_mode", [command](std::string const& mode) { command->is_explicit = mode == "explicit"; },
+         "poll: new versions are found in their folders; explicit: when clients ask to load or unload a model")
+      ->default_str("poll")
+      ->check(CLI::IsMember({"poll", "explicit"}));
   own->add_option("--batch_timeout_micros", command->runtime.batch_timeout_us,
                   "How long the first sample of a batch waits for others")
       ->capture_default_str()
@@ -206,9 +234,11 @@ void add_serve_command(CLI::App& app) {
                   "application was converted with, else 5000")
       ->check(CLI::Range(0, 1000000000));
   own->add_option("--file_system_poll_wait_seconds", command->poll_seconds,
-                  "The time between two looks for new versions")
+                  "The time between two looks for new versions; 0: there is one at the beginning, and one at SIGHUP")
       ->capture_default_str()
-      ->check(CLI::Range(0.01, 86400.0));
+      ->check(CLI::Range(0.0, 86400.0));
+  own->add_flag("--allow_shared_memory", command->shares_memory,
+                "Clients may name objects of shm_open, which this program then reads and writes for them");
   own->add_option("--token_file", command->token_file, "A file with the bearer token that requests must have");
   own->add_option("--ssl_cert", command->certificate, "TLS: the file of the certificates");
   own->add_option("--ssl_key", command->key, "TLS: the file of the key");

@@ -4,7 +4,8 @@
 #pragma once
 
 #include "serve/http/counted_bytes.hpp"
-#include "serve/served_models.hpp"
+#include "serve/models/served_models.hpp"
+#include "serve/shared_memory.hpp"
 
 #include <stagecraft/version.hpp>
 #include <chrono>
@@ -23,29 +24,88 @@ namespace stagecraft::tool {
   return std::to_string(version_major) + "." + std::to_string(version_minor) + "." + std::to_string(version_patch);
 }
 
+/// What a request says of its call.
+struct call_options {
+  std::chrono::microseconds time{};  ///< that it may take; 0: any
+  sequence_request sequence;
+  int priority = 0;  ///< as embedded_runtime::submit takes it
+};
+
+/// TensorFlow Serving's words for a model without versions, or without this one, 0: any.
+[[nodiscard]] inline std::string no_version_text(std::string const& model, std::int64_t number) {
+  return number == 0 ? "Could not find any versions of model " + model
+                     : "Could not find version " + std::to_string(number) + " of model " + model;
+}
+/// Its words for examples that come to a model whose signature is one of tensors, as an application's is.
+[[nodiscard]] inline std::string no_examples_text(std::string const& kind, std::string const& method) {
+  return "Expected " + kind + " signature method_name to be tensorflow/serving/" + method +
+         ". Was: tensorflow/serving/predict";
+}
+
 /// The models of a server and their calls. Any thread may call any function. Errors are http_error.
 class server_calls {
  public:
-  /// Finds a model and its version; no number: the present one. Throws http_error 404 with TensorFlow Serving's words.
-  [[nodiscard]] virtual served_version find(std::string_view model, std::optional<std::int64_t> number) = 0;
-  /// Calls a version within a time, 0: any. Throws as call_version does.
+  /// Finds a model and its version, as find_version does.
+  [[nodiscard]] virtual served_version find(std::string_view model, version_choice const& which) = 0;
+  /// The version that a request of a sequence means: the one where it began, or else the found one.
+  [[nodiscard]] virtual served_version find(std::string_view model, served_version found,
+                                            sequence_request const& sequence) = 0;
+  /// Calls a version. Throws as call_version does.
   [[nodiscard]] virtual std::vector<std::vector<float>> call(served_version const& version,
                                                              std::vector<std::vector<float>> inputs,
                                                              std::int64_t samples, counted_bytes& counted,
-                                                             std::chrono::microseconds time) = 0;
+                                                             call_options const& options) = 0;
   [[nodiscard]] virtual std::vector<std::string> names() = 0;
   /// The states of a model's versions; none for an unknown model.
   [[nodiscard]] virtual std::map<std::int64_t, version_state> states(std::string_view model) = 0;
+  /// The numbers of a model's versions that are served, increasing.
+  [[nodiscard]] virtual std::vector<std::int64_t> numbers(std::string_view model) = 0;
   /// True if each model has a version, and the server does not end.
   [[nodiscard]] virtual bool is_ready() = 0;
+  /// These change the models, and wait until that is done: see model_watcher, whose errors they throw.
+  virtual void reload(std::vector<model_settings> models) = 0;
+  virtual void load(std::string const& name) = 0;
+  virtual void unload(std::string const& name) = 0;
   /// Counts an answer by the status that HTTP has for it.
   virtual void count(int status, std::chrono::duration<double> time) = 0;
   /// Bytes of all requests that are being read or answered.
   [[nodiscard]] virtual std::atomic<std::size_t>& bytes_in_flight() = 0;
+  /// The memory that clients share, as memory_of.
+  [[nodiscard]] virtual shared_regions& memory() = 0;
 
  protected:
   ~server_calls() = default;
 };
+
+/// Triton's extensions that REST and gRPC have.
+inline constexpr char const* triton_extensions[]{"classification", "sequence", "sequence(string_id)",
+                                                 "model_repository", "model_repository(unload_dependents)",
+                                                 "schedule_policy", "statistics", "system_shared_memory"};
+inline constexpr std::int64_t most_priority = 1000000;
+
+/// An entry of Triton's index of a repository.
+struct index_entry {
+  std::string name, version, state, reason;
+};
+/// All versions of all models; `ready_alone`: those that answer.
+[[nodiscard]] inline std::vector<index_entry> index_of(server_calls& calls, bool ready_alone) {
+  std::vector<index_entry> result;
+  for (auto const& name : calls.names()) {
+    auto const states = calls.states(name);
+    if (states.empty() && !ready_alone) result.push_back({name, "", "UNAVAILABLE", ""});
+    for (auto const& [number, of] : states) {
+      bool const is_available = of.state == "AVAILABLE";
+      if (ready_alone && !is_available) continue;
+      auto const* const word = is_available            ? "READY"
+                               : of.state == "LOADING"   ? "LOADING"
+                               : of.state == "UNLOADING" ? "UNLOADING"
+                                                         : "UNAVAILABLE";
+      bool const is_unloaded = of.state == "END" && of.error_message.empty();
+      result.push_back({name, std::to_string(number), word, is_unloaded ? "unloaded" : of.error_message});
+    }
+  }
+  return result;
+}
 
 /// Options of a front of gRPC, a part of the command's.
 struct rpc_options {
@@ -73,7 +133,7 @@ class rpc_front {
 /// The only symbol of the module. Keeps a reference to the calls. Throws file_error E5282 if the address cannot be
 /// listened to or the certificate is wrong, std::system_error if the system lacks threads.
 using rpc_front_maker = rpc_front* (*)(rpc_options const&, server_calls&);
-inline constexpr char const* rpc_front_symbol = "stagecraft_make_grpc_front_1";
+inline constexpr char const* rpc_front_symbol = "stagecraft_make_grpc_front_2";
 
 /// Loads the module of gRPC, and makes its front. Throws file_error E5280 if this program has no such module, E5281 if
 /// it cannot be loaded, and what the module throws.

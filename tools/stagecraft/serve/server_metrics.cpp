@@ -3,6 +3,7 @@
 
 #include <stagecraft/diagnostics/number_text.hpp>
 #include <cstddef>
+#include <cstdlib>
 #include <string>
 
 namespace stagecraft::tool {
@@ -74,12 +75,26 @@ std::string server_metrics::text(served_models const& models) const {
   for (auto const& each : rows) {
     text += "# HELP stagecraft_model_" + std::string(each.name) + " " + each.help + "\n# TYPE stagecraft_model_" +
             each.name + " " + each.type + "\n";
-    for (auto const& [name, model] : models)
-      if (auto const version = model->version(); version.runtime != nullptr)
+    for (auto const& [name, model] : *models.all())
+      for (auto const& version : model->versions())
         text += "stagecraft_model_" + std::string(each.name) + "{model=\"" + escaped(name) + "\",version=\"" +
                 std::to_string(version.number) + "\"} " + std::to_string(version.runtime->statistics().*each.value) +
                 "\n";
   }
+  constexpr char const* times = "stagecraft_model_call_duration_seconds";
+  text += "# HELP " + std::string(times) +
+          " How long successful calls took, since the version was loaded, at most a twentieth too long.\n# TYPE " +
+          times + " summary\n";
+  for (auto const& [name, model] : *models.all())
+    for (auto const& version : model->versions()) {
+      auto const labels = "{model=\"" + escaped(name) + "\",version=\"" + std::to_string(version.number) + "\"";
+      for (auto const* part : {"0.5", "0.99", "0.999"})
+        text += times + labels + ",quantile=\"" + part + "\"} " +
+                number_text(version.times->quantile(std::strtod(part, nullptr))) + "\n";
+      auto const sum = version.times->succeeded();
+      text += times + ("_sum" + labels) + "} " + number_text(1e-9 * static_cast<double>(sum.nanoseconds)) + "\n";
+      text += times + ("_count" + labels) + "} " + std::to_string(sum.calls) + "\n";
+    }
   return text;
 }
 

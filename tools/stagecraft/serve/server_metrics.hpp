@@ -2,7 +2,7 @@
 // A server's counts, for Prometheus.
 #pragma once
 
-#include "serve/served_models.hpp"
+#include "serve/models/served_models.hpp"
 
 #include <array>
 #include <chrono>

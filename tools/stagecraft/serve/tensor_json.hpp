@@ -50,7 +50,7 @@ class json_writer {
   void separate();
 
   std::string text_, open_;  ///< open_: the closing brackets of what has begun
-  bool is_first_ = true;     ///< of its object or list, or behind a key
+  bool is_first_ = true;     ///< the next value is its object's or list's first, or follows a key
 };
 
 }  // namespace stagecraft::tool

@@ -106,10 +106,14 @@ class reader {
       auto const name = read_word();
       bool const has_colon = takes(':');
       char const value = next();
-      if (!has_colon && value != '{' && value != '<') fail("expected ':' after '" + name + "'");
+      auto const check_colon = [&](char begins) {  // only messages may do without it, also those in a list
+        if (!has_colon && begins != '{' && begins != '<') fail("expected ':' after '" + name + "'");
+      };
+      if (value != '[') check_colon(value);
       if (takes('[')) {
         for (bool is_first = true; !takes(']'); is_first = false) {
           if (!is_first && !takes(',')) fail("expected ',' or ']'");
+          check_colon(next());
           result.fields.push_back(read_value(name, depth));
         }
       } else {

@@ -7,7 +7,7 @@
 
 namespace stagecraft::tool {
 
-/// How the weights of a header are stored.
+/// The format in which a header has its weights.
 enum class stored_weights {
   floats,
   bytes  ///< kernels of dense, recurrent and convolutional layers as int8 with a scale for each column; others as

@@ -83,11 +83,12 @@ struct source_model {
 /// Options of an import, besides the file.
 struct import_options {
   std::vector<std::vector<int>> input_shapes;  ///< shapes of inputs for which the file has None
-  std::vector<std::string> dimensions;         ///< of an ONNX file: lengths by name, "batch=1", or "input.0=1"
-  std::vector<std::string> input_values;       ///< of an ONNX file: inputs that are constants, "rate=16000"
+  std::vector<std::string> dimensions;         ///< an ONNX file's lengths by name, "batch=1", or "input.0=1"
+  std::vector<std::string> input_values;       ///< an ONNX file's inputs that are constants, "rate=16000"
   std::string architecture;                    ///< for a file of weights alone: the file that `model.to_json` wrote
   std::string signature{};                     ///< signature of a SavedModel; empty: serving_default
   std::vector<std::string> output_nodes{};     ///< nodes that are the outputs of a frozen graph
+  bool int64_to_int32 = false;                 ///< an ONNX file's whole numbers are all within int32
   /// Nodes of different groups are not made into one layer; null: all are in one group.
   std::function<int(std::string const& node)> group_of{};
 };

@@ -7,6 +7,7 @@
 #include <stagecraft/data/detail/stack.hpp>
 #include <stagecraft/data/stream.hpp>
 #include <stagecraft/data/streamed_batches.hpp>
+#include <stagecraft/diagnostics/for_each_index.hpp>
 #include <stagecraft/training/data/sample_source.hpp>
 #include <algorithm>
 #include <cstddef>
@@ -68,9 +69,7 @@ void visit_parts(Sample const& sample, Visit const& visit) {
       static_assert(stagecraft::detail::report<stagecraft::detail::no_data_problem<Sample>>());
     else if constexpr (sets == 3)  // one weight serves all outputs
       check_weight<std::tuple_element_t<2, Sample>>();
-    [&]<std::size_t... Set>(std::index_sequence<Set...>) {
-      (visit_set(static_cast<int>(Set), std::get<Set>(sample)), ...);
-    }(std::make_index_sequence<std::min<std::size_t>(sets, 3)>{});
+    for_each_index<std::min<std::size_t>(sets, 3)>([&]<int Set>() { visit_set(Set, std::get<Set>(sample)); });
   }
 }
 

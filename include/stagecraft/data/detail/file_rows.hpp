@@ -17,7 +17,7 @@
 
 namespace stagecraft::data::detail {
 
-/// Where an array's samples lie in a file, and how their bytes become floats.
+/// The place of an array's samples in a file, and the conversion of their bytes to floats.
 struct file_array {
   std::shared_ptr<io::byte_source const> source;
   std::uint64_t first = 0;         // offset of the first sample in bytes

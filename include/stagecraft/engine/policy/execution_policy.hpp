@@ -41,8 +41,8 @@ struct stored_weights {
   float* store_states(float* stored, bool /*are_ahead*/) const { return stored; }
 };
 
-/// What the engine asks of a machine. All functions are static. `Plan` is the plan of a pass (step_plan), `Sizes` the
-/// sizes of a replica's memory (pipeline_sizes), `memory` the calling thread's pass_memory.
+/// The functions that the engine asks of a machine. All functions are static. `Plan` is the plan of a pass (step_plan),
+/// `Sizes` the sizes of a replica's memory (pipeline_sizes), `memory` the calling thread's pass_memory.
 ///
 /// Memory:
 /// - `replica_memory<Sizes>`: what a replica needs besides the engine's memory; made once, never copied.

@@ -12,7 +12,7 @@ namespace stagecraft::engine {
 /// Where there are several, `is_alone` is false, and these static functions exist. All processes call those of the
 /// second group in the same order, on the thread that has called `fit`; each throws if another process has failed, does
 /// something else, or does not come in time.
-/// - `most`: the highest number of processes, by which the replicas can be divided.
+/// - `most`: the highest number of processes.
 /// - `replicas_here(replicas)`, `first_replica(replicas)`: the replicas of this process, which are consecutive.
 /// - `add_up<Plan>(gradients, elements)`: adds up the gradients of this process's replicas as far as the tree of all
 ///   replicas does, in a range of a weight's elements.
@@ -21,17 +21,25 @@ namespace stagecraft::engine {
 ///   learning rate and whether it stops, which is returned.
 /// - `share_weights(session)`: copies the weights of the first process to the others.
 /// - `exchange<Plan>(gradients, floats)`: the rest of the sum over replicas; each replica of this process gets it.
+/// - `begin_sum(number, gradients, floats)`: begins a part of this sum, if this process has one replica, while its
+///   backward pass still runs; `go_on<Plan>()` looks after what has begun. `exchange` then waits for all parts.
 /// - `gather(values, bytes, replicas)`: `values` has `bytes` bytes for each replica; those of this process's replicas
 ///   are copied to all others.
 /// - `send(process, data, bytes)`: copies bytes of the process with this number to the others.
 ///
-/// If there may be more processes than replicas, the devices of the only replica are in several of them:
-/// - `process_of(device, devices)`, `number()`, `count()`: the process of a device, this one, and how many there are.
+/// If `most` processes cannot have equal numbers of whole replicas, the devices of a replica may be in several of them
+/// (`Sizes::splits`). All devices are numbered, those of a replica after those of the one before:
+/// - `process_of(device, devices)`, `first_of(process, devices)`: the process of a device, and the first device of a
+///   process; those of a process are consecutive. `number()`, `count()`: this process, and how many there are.
 /// - `messages<Sizes, Mode, Pass>`: pass_messages, which calls the next four.
 /// - `begin_messages()`: an execution begins; `end_messages()`: waits until all that was posted has left.
 /// - `post(process, pass, floats)`: sends a message to a process; those of a pass keep their order.
 /// - `take(process, pass, floats)`: waits for a message of a process.
 /// - `collect(session)`: copies weights and the optimizer's state from each device's process to the others.
+/// - `exchange_devices<Sizes, Plan>(gradients)`: adds up the gradients of each device's weights over all replicas;
+///   `gradients` are those of the replicas of this process.
+/// - `share_of_weights<Sizes>(values, bytes)`: `values` has `bytes` bytes for each weight. Each process gets those of
+///   all weights from the processes that have the first replica's devices.
 struct one_process {
   static constexpr bool is_alone = true;
   static constexpr int most = 1;
@@ -39,9 +47,9 @@ struct one_process {
 
 /// The process that has a replica's losses and predictions.
 template <class Sizes>
-[[nodiscard]] int process_of_results([[maybe_unused]] int replica) {
+[[nodiscard]] int process_of_results(int replica) {
   if constexpr (Sizes::splits)
-    return Sizes::process_of(Sizes::device_of_losses);
+    return Sizes::process_of(replica, Sizes::device_of_losses);
   else
     return replica / Sizes::replicas_here();
 }

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <stagecraft/description/inference.hpp>
+#include <stagecraft/diagnostics/for_each_index.hpp>
 #include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/engine/policy/pass_memory.hpp>
 #include <stagecraft/engine/policy/weight_storage.hpp>
@@ -249,9 +250,7 @@ class prepared_weights {
     if constexpr (weight_floats > 0) {
       pass_memory memory;
       memory.weights = given;
-      [&]<std::size_t... Call>(std::index_sequence<Call...>) {
-        (prepare_call<static_cast<int>(Call)>(memory), ...);
-      }(std::make_index_sequence<static_cast<std::size_t>(calls)>{});
+      for_each_index<calls>([&]<int Call>() { prepare_call<Call>(memory); });
     }
     if constexpr (state_floats > 0)
       take_states(memory_.data() + weight_floats,
@@ -270,14 +269,9 @@ class prepared_weights {
   /// each.operator()<Call>() for the host_call of each call that keeps states here.
   template <class Each>
   static void for_each_keeper(Each const& each) {
-    [&]<std::size_t... Call>(std::index_sequence<Call...>) {
-      (
-          [&] {
-            if constexpr (kept_floats<Plan, static_cast<int>(Call)> > 0)
-              each.template operator()<host_call<Plan, static_cast<int>(Call)>>();
-          }(),
-          ...);
-    }(std::make_index_sequence<static_cast<std::size_t>(calls)>{});
+    for_each_index<calls>([&]<int Call>() {
+      if constexpr (kept_floats<Plan, Call> > 0) each.template operator()<host_call<Plan, Call>>();
+    });
   }
 
   aligned_block memory_{floats};

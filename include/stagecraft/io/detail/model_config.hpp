@@ -2,6 +2,7 @@
 // A model as Keras 2 describes it in JSON: classes and options of the layers, and the inputs of each call.
 #pragma once
 
+#include <stagecraft/diagnostics/for_each_index.hpp>
 #include <stagecraft/graph/graph.hpp>
 #include <stagecraft/graph/layer_names.hpp>
 #include <stagecraft/graph/post_order.hpp>
@@ -328,16 +329,10 @@ template <class M>
 [[nodiscard]] std::vector<json> options_of_layers() {
   constexpr auto layers = graph_of<M>.layers.size();
   std::vector<json> options(layers);
-  [&]<std::size_t... Layer>(std::index_sequence<Layer...>) {
-    [[maybe_unused]] int const done[]{0, (
-                                             [&] {
-                                               constexpr int call =
-                                                   graph_of<M>.layer(static_cast<int>(Layer)).first_call;
-                                               if constexpr (!graph_of<M>.call(call).is_input)
-                                                 options[Layer] = layer_options(layer_of<M, call>);
-                                             }(),
-                                             0)...};
-  }(std::make_index_sequence<layers>{});
+  detail::for_each_index<layers>([&]<int Layer>() {
+    constexpr int call = graph_of<M>.layer(Layer).first_call;
+    if constexpr (!graph_of<M>.call(call).is_input) options[Layer] = layer_options(layer_of<M, call>);
+  });
   return options;
 }
 

@@ -14,7 +14,7 @@
 
 namespace stagecraft::io {
 
-/// What a traced call is in a file: the names of its outputs, and of the next values of states.
+/// A traced call as it stands in a file: the names of its outputs, and of the next values of states.
 struct onnx_call {
   std::vector<std::string> outputs;
   std::vector<std::pair<int, std::string>> states;  ///< number of the weight, name of its value after the call
@@ -157,7 +157,7 @@ class onnx_operations : onnx_words {
     }
   }
 
-  // What each kind of operation becomes: the name of its result.
+  // The node that each kind of operation becomes: the name of its result.
   std::string written(operations::input const& what, int) { return inputs_.at(static_cast<std::size_t>(what.index)); }
   std::string written(operations::weight const& what, int) { return weights_.at(static_cast<std::size_t>(what.index)); }
   std::string written(operations::constant const& what, int id) { return everywhere(to_.number(what.value), id, 0); }
@@ -312,7 +312,7 @@ class onnx_operations : onnx_words {
       begin += (count - 1) * step;
       step = -step;
     }
-    if (step > 1) {  // zeros behind each element, in an axis of their own
+    if (step > 1) {  // zeros after each element, in an axis of their own
       auto const axis = static_cast<std::size_t>(what.axis);
       auto apart = shape(from), joined = apart;
       apart.insert(apart.begin() + what.axis + 1, 1);

@@ -3,6 +3,7 @@
 // step is one task.
 #pragma once
 
+#include <stagecraft/diagnostics/for_each_index.hpp>
 #include <stagecraft/ipu/lowering/lowered_call.hpp>
 #include <stagecraft/ipu/tasks/map.hpp>
 #include <stagecraft/ipu/tasks/rows.hpp>
@@ -128,9 +129,7 @@ class elementwise_lowering {
   }
 
   static constexpr void backward(lowered_step& step) {
-    [&]<std::size_t... Input>(std::index_sequence<Input...>) {
-      (append_gradient<static_cast<int>(Input)>(step), ...);
-    }(std::make_index_sequence<inputs>{});
+    for_each_index<inputs>([&]<int Input>() { append_gradient<Input>(step); });
   }
 
  private:

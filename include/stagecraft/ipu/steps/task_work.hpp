@@ -73,7 +73,7 @@ struct map_task {
   std::int64_t activation = 0;  ///< an activation_kind, whose options are scalars
   std::uint64_t seed = 0;       ///< seed of random numbers; 0: the trainer's
   std::uint64_t first_random = 0;
-  std::int64_t draws = 0;                       ///< whether a formula takes a random number after its operands
+  std::int64_t draws = 0;                       ///< true if a formula takes a random number after its operands
   std::int64_t positions = 0, channels = 0;     ///< for dropout that drops whole channels of a sample
   std::int64_t iota_inner = 1, iota_count = 1;  ///< element e is (e / inner) % count
 };
@@ -146,7 +146,7 @@ struct planned_product {
   std::int64_t function = 0;  ///< the convolution_pass
   convolution_strides strides;
   std::int64_t loads_128_bits = 0;
-  std::int64_t kernel_is_there = 0;  ///< whether the kernel lies where it is multiplied (weight_mapping)
+  std::int64_t kernel_is_there = 0;  ///< true if the kernel lies where it is multiplied (weight_mapping)
 };
 
 enum class update_function : std::int64_t {
@@ -166,7 +166,7 @@ struct update_task {
   double l1 = 0, l2 = 0;                      ///< factors of the penalty
   std::int64_t norms = 0;                     ///< number of the last inputs that are norms
   std::int64_t number_of_norm[most_norms]{};  ///< for each norm, its place among the numbers that all tiles have
-  std::int64_t is_square = 0;                 ///< whether a norm is still to be squared
+  std::int64_t is_square = 0;                 ///< true if a norm is still to be squared
   double momentum = 0, rest = 0;
   std::int64_t unbiased = 0, values_per_sample = 1;
 };

@@ -19,7 +19,7 @@
 
 namespace stagecraft::tiles {
 
-/// How a reduction is done. (outer, reduced, inner) -> (outer, inner):
+/// The division of a reduction among tiles. (outer, reduced, inner) -> (outer, inner):
 /// 1. if `is_local`, each tile reduces what it has to one partial result per column, in each of the outer blocks that
 ///    it has a part of; else the partial results are the elements themselves;
 /// 2. if `parts` > 1, all tiles receive equal shares of the partial results, and reduce them to (outer, parts, inner);

@@ -5,6 +5,7 @@
 
 #include <stagecraft/kernels/elementwise/row_step.hpp>
 #include <stagecraft/kernels/simd/simd.hpp>
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -94,6 +95,11 @@ inline void copy_strided(strided_axes<2, Arch> const& axes, float* y, float cons
     };
     if (are_rows && length == 3) return copy_rows(3);  // the colours of a pixel
     if (are_rows) return copy_rows(length);
+    if (strides[0] == 1 && strides[1] == 0) {  // a number for each row
+      for (std::int64_t row = 0; row < rows; ++row, to += of_rows[0], from += of_rows[1])
+        std::fill_n(to, length, *from);
+      return;
+    }
     for (std::int64_t row = 0; row < rows; ++row, to += of_rows[0], from += of_rows[1])
       for (std::int64_t i = 0; i < length; ++i) to[i * strides[0]] = from[i * strides[1]];
   });

@@ -159,7 +159,9 @@ struct multi_head_attention : layer<multi_head_attention> {
   using layer::layer;
   /// No argument, or any other: E1025.
   template <class L = multi_head_attention>
-  constexpr explicit multi_head_attention(detail::wrong_options = {}, ...) : multi_head_attention(1, 1) {
+  constexpr explicit multi_head_attention(detail::wrong_options = {}, detail::wrong_options = {},
+                                          detail::wrong_options = {}, detail::wrong_options = {})
+      : multi_head_attention(1, 1) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 

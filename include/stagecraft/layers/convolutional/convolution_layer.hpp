@@ -32,7 +32,7 @@ struct convolution_layer : layer<Derived> {
   stagecraft::activation activation = linear;
   Options options;
 
-  /// How the window slides along the width of an input.
+  /// The steps of the window along the width of an input.
   [[nodiscard]] constexpr sliding_window columns(int width) const {
     if constexpr (is_2d)
       return {width, kernel_size.width, options.strides.width, options.dilation_rate.width, options.padding};
@@ -40,7 +40,7 @@ struct convolution_layer : layer<Derived> {
       return {width, kernel_size, options.strides, options.dilation_rate,
               is_stateful() ? padding::valid : options.padding};
   }
-  /// How the window slides along the height.
+  /// The steps of the window along the height.
   [[nodiscard]] constexpr sliding_window rows(int height) const {
     if constexpr (is_2d)
       return {height, kernel_size.height, options.strides.height, options.dilation_rate.height, options.padding};

@@ -12,7 +12,7 @@ namespace stagecraft::layers {
 /// Keras's keyword arguments of LocallyConnected1D (Size is int) and LocallyConnected2D (Size is size_2d).
 template <class Size>
 struct locally_connected_options {
-  Size strides = 1;                                          ///< how far the window moves from one output to the next
+  Size strides = 1;  ///< the distance that the window moves from one output to the next
   stagecraft::padding padding = stagecraft::padding::valid;  ///< `valid` alone: windows lie inside the input
   bool use_bias = true;  ///< true if the layer has weights `bias`, one per output, which are added to the result
   initializer kernel_initializer = initializers::glorot_uniform{};  ///< the values that the kernel begins with

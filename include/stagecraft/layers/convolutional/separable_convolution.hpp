@@ -12,7 +12,7 @@ namespace stagecraft::layers {
 
 /// Keras's keyword arguments of DepthwiseConv2D.
 struct depthwise_conv2d_options {
-  /// How far the window moves from one output to the next: one number, or {height, width} for images.
+  /// The distance that the window moves from one output to the next: one number, or {height, width} for images.
   size_2d strides = 1;
   /// `valid`: windows lie inside the input; `same`: zeros are added around it, so that stride 1 keeps its size.
   stagecraft::padding padding = stagecraft::padding::valid;
@@ -70,7 +70,9 @@ struct depthwise_conv2d : convolution_layer<depthwise_conv2d, size_2d, depthwise
   using convolution_layer::convolution_layer;
   /// Any other argument: E1025.
   template <class L = depthwise_conv2d>
-  constexpr explicit depthwise_conv2d(detail::wrong_options, ...) : depthwise_conv2d(size_2d(1)) {
+  constexpr explicit depthwise_conv2d(detail::wrong_options, detail::wrong_options = {}, detail::wrong_options = {},
+                                      detail::wrong_options = {})
+      : depthwise_conv2d(size_2d(1)) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
@@ -95,7 +97,7 @@ struct depthwise_conv2d : convolution_layer<depthwise_conv2d, size_2d, depthwise
 /// Keras's keyword arguments of SeparableConv1D (Size is int) and SeparableConv2D (Size is size_2d).
 template <class Size>
 struct separable_convolution_options {
-  /// How far the window moves from one output to the next: one number, or {height, width} for images.
+  /// The distance that the window moves from one output to the next: one number, or {height, width} for images.
   Size strides = 1;
   /// `valid`: windows lie inside the input; `same`: zeros are added around it, so that stride 1 keeps its size.
   stagecraft::padding padding = stagecraft::padding::valid;
@@ -206,7 +208,9 @@ struct separable_conv1d : separable_convolution<separable_conv1d, int> {
 
   /// Any other argument: E1025.
   template <class L = separable_conv1d>
-  constexpr explicit separable_conv1d(detail::wrong_options, ...) : separable_convolution(1, 1) {
+  constexpr explicit separable_conv1d(detail::wrong_options, detail::wrong_options = {}, detail::wrong_options = {},
+                                      detail::wrong_options = {})
+      : separable_convolution(1, 1) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 };
@@ -230,7 +234,9 @@ struct separable_conv2d : separable_convolution<separable_conv2d, size_2d> {
 
   /// Any other argument: E1025.
   template <class L = separable_conv2d>
-  constexpr explicit separable_conv2d(detail::wrong_options, ...) : separable_convolution(1, 1) {
+  constexpr explicit separable_conv2d(detail::wrong_options, detail::wrong_options = {}, detail::wrong_options = {},
+                                      detail::wrong_options = {})
+      : separable_convolution(1, 1) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 };

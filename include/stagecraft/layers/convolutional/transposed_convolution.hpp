@@ -15,7 +15,7 @@ namespace stagecraft::layers {
 /// Keras's keyword arguments of Conv1DTranspose (Size is int) and Conv3DTranspose (Size is size_3d).
 template <class Size>
 struct transposed_convolution_options {
-  Size strides = 1;  ///< how far the window moves from one input to the next
+  Size strides = 1;  ///< the distance that the window moves from one input to the next
   /// `valid`: windows lie inside the output; `same`: they reach beyond it, so that stride 1 keeps the size.
   stagecraft::padding padding = stagecraft::padding::valid;
   Size output_padding = -1;  ///< Keras's None by default
@@ -86,7 +86,7 @@ struct conv1d_transpose : transposed_convolution<conv1d_transpose, int> {
 
 /// Keras's keyword arguments of Conv2DTranspose.
 struct conv2d_transpose_options {
-  /// How far the window moves from one output to the next: one number, or {height, width} for images.
+  /// The distance that the window moves from one output to the next: one number, or {height, width} for images.
   size_2d strides = 1;
   /// `valid`: windows lie inside the input; `same`: zeros are added around it, so that stride 1 keeps its size.
   stagecraft::padding padding = stagecraft::padding::valid;
@@ -154,7 +154,9 @@ struct conv2d_transpose : convolution_layer<conv2d_transpose, size_2d, conv2d_tr
   using convolution_layer::convolution_layer;
   /// Any other argument: E1025.
   template <class L = conv2d_transpose>
-  constexpr explicit conv2d_transpose(detail::wrong_options, ...) : conv2d_transpose(1, 1) {
+  constexpr explicit conv2d_transpose(detail::wrong_options, detail::wrong_options = {}, detail::wrong_options = {},
+                                      detail::wrong_options = {})
+      : conv2d_transpose(1, 1) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 

@@ -24,7 +24,9 @@ struct activation : layer<activation> {
   using layer::layer;
   /// No argument, or any other: E1025.
   template <class L = activation>
-  constexpr explicit activation(detail::wrong_options = {}, ...) : activation(linear) {
+  constexpr explicit activation(detail::wrong_options = {}, detail::wrong_options = {}, detail::wrong_options = {},
+                                detail::wrong_options = {})
+      : activation(linear) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 

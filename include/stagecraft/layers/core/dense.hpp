@@ -62,7 +62,9 @@ struct dense : layer<dense> {
   using layer::layer;
   /// No argument, or any other: E1025.
   template <class L = dense>
-  constexpr explicit dense(detail::wrong_options = {}, ...) : dense(1) {
+  constexpr explicit dense(detail::wrong_options = {}, detail::wrong_options = {}, detail::wrong_options = {},
+                           detail::wrong_options = {})
+      : dense(1) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 

@@ -55,7 +55,9 @@ struct embedding : layer<embedding> {
   using layer::layer;
   /// No argument, or any other: E1025.
   template <class L = embedding>
-  constexpr explicit embedding(detail::wrong_options = {}, ...) : embedding(1, 1) {
+  constexpr explicit embedding(detail::wrong_options = {}, detail::wrong_options = {}, detail::wrong_options = {},
+                               detail::wrong_options = {})
+      : embedding(1, 1) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 

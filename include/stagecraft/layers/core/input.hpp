@@ -30,7 +30,9 @@ struct input : tracing::layer_base {
 
   /// No argument, or any other: E1025.
   template <class L = input>
-  constexpr explicit input(detail::wrong_options = {}, ...) : input(1) {
+  constexpr explicit input(detail::wrong_options = {}, detail::wrong_options = {}, detail::wrong_options = {},
+                           detail::wrong_options = {})
+      : input(1) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 

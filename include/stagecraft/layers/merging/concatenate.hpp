@@ -25,7 +25,9 @@ struct concatenate : layer<concatenate> {
   /// Any other argument: E1025.
   using layer::layer;
   template <class L = concatenate>
-  constexpr explicit concatenate(detail::wrong_options, ...) : concatenate(-1) {
+  constexpr explicit concatenate(detail::wrong_options, detail::wrong_options = {}, detail::wrong_options = {},
+                                 detail::wrong_options = {})
+      : concatenate(-1) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 

@@ -73,7 +73,9 @@ struct batch_normalization : layer<batch_normalization> {
   /// Any other argument: E1025.
   using layer::layer;
   template <class L = batch_normalization>
-  constexpr explicit batch_normalization(detail::wrong_options, ...) : batch_normalization() {
+  constexpr explicit batch_normalization(detail::wrong_options, detail::wrong_options = {}, detail::wrong_options = {},
+                                         detail::wrong_options = {})
+      : batch_normalization() {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 

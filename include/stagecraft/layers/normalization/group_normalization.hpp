@@ -46,7 +46,9 @@ struct group_normalization : layer<group_normalization> {
   /// Any other argument: E1025.
   using layer::layer;
   template <class L = group_normalization>
-  constexpr explicit group_normalization(detail::wrong_options, ...) : group_normalization() {
+  constexpr explicit group_normalization(detail::wrong_options, detail::wrong_options = {}, detail::wrong_options = {},
+                                         detail::wrong_options = {})
+      : group_normalization() {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 

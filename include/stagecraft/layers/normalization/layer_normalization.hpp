@@ -47,7 +47,9 @@ struct layer_normalization : layer<layer_normalization> {
   /// Any other argument: E1025.
   using layer::layer;
   template <class L = layer_normalization>
-  constexpr explicit layer_normalization(detail::wrong_options, ...) : layer_normalization() {
+  constexpr explicit layer_normalization(detail::wrong_options, detail::wrong_options = {}, detail::wrong_options = {},
+                                         detail::wrong_options = {})
+      : layer_normalization() {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 

@@ -32,7 +32,9 @@ struct global_pooling_layer : layer<Derived> {
   /// Any other argument: E1025.
   using layer<Derived>::layer;
   template <class L = Derived>
-  constexpr explicit global_pooling_layer(detail::wrong_options, ...) : global_pooling_layer() {
+  constexpr explicit global_pooling_layer(detail::wrong_options, detail::wrong_options = {}, detail::wrong_options = {},
+                                          detail::wrong_options = {})
+      : global_pooling_layer() {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 

@@ -94,7 +94,7 @@ struct normalization : option_layer<normalization, normalization_options, &norma
 struct discretization_options {
   number_list bin_boundaries = {};  ///< the begins of the ranges in ascending order; up to 32
   int num_bins = 0;                 ///< or the number of ranges, whose boundaries are a weight: see a trainer's adapt
-  float epsilon = 0.01F;            ///< how exactly adapt follows the data; smaller is more exact and slower
+  float epsilon = 0.01F;            ///< the error with which adapt follows the data; a smaller one is slower
 #include <stagecraft/layers/common_options.hpp>
 };
 

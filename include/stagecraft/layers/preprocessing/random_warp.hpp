@@ -12,7 +12,7 @@
 
 namespace stagecraft {
 
-/// How an image (a b c d) continues beyond its borders.
+/// The continuation of an image (a b c d) beyond its borders.
 enum class fill_mode : unsigned char {
   reflect,   ///< d c b a, a b c d, d c b a
   constant,  ///< a number everywhere
@@ -26,7 +26,7 @@ namespace stagecraft::layers {
 
 /// Keras's keyword arguments of RandomTranslation, RandomRotation and RandomZoom.
 struct random_warp_options {
-  stagecraft::fill_mode fill_mode = fill_mode::reflect;  ///< how an image continues beyond its borders
+  stagecraft::fill_mode fill_mode = fill_mode::reflect;  ///< the continuation of an image beyond its borders
   /// `bilinear` between pixels, or the `nearest` pixel.
   stagecraft::interpolation interpolation = interpolation::bilinear;
   std::uint64_t seed = 0;  ///< the seed of random numbers; 0: the trainer's seed

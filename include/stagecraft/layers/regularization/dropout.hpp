@@ -60,7 +60,9 @@ struct dropout : layer<dropout> {
   using layer::layer;
   /// No argument, or any other: E1025.
   template <class L = dropout>
-  constexpr explicit dropout(detail::wrong_options = {}, ...) : dropout(0.5F) {
+  constexpr explicit dropout(detail::wrong_options = {}, detail::wrong_options = {}, detail::wrong_options = {},
+                             detail::wrong_options = {})
+      : dropout(0.5F) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
@@ -101,7 +103,9 @@ struct spatial_dropout_layer : layer<Derived> {
   using layer<Derived>::layer;
   /// No argument, or any other: E1025.
   template <class L = Derived>
-  constexpr explicit spatial_dropout_layer(detail::wrong_options = {}, ...) : spatial_dropout_layer(0.5F) {
+  constexpr explicit spatial_dropout_layer(detail::wrong_options = {}, detail::wrong_options = {},
+                                           detail::wrong_options = {}, detail::wrong_options = {})
+      : spatial_dropout_layer(0.5F) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 

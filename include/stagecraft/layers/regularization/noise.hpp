@@ -32,7 +32,9 @@ struct noise_layer : layer<Derived> {
   using layer<Derived>::layer;
   /// No argument, or any other: E1025.
   template <class L = Derived>
-  constexpr explicit noise_layer(detail::wrong_options = {}, ...) : noise_layer(0) {
+  constexpr explicit noise_layer(detail::wrong_options = {}, detail::wrong_options = {}, detail::wrong_options = {},
+                                 detail::wrong_options = {})
+      : noise_layer(0) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 

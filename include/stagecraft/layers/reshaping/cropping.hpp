@@ -31,7 +31,9 @@ struct cropping1d : layer<cropping1d> {
   /// Any other argument: E1025.
   using layer::layer;
   template <class L = cropping1d>
-  constexpr explicit cropping1d(detail::wrong_options, ...) : cropping1d() {
+  constexpr explicit cropping1d(detail::wrong_options, detail::wrong_options = {}, detail::wrong_options = {},
+                                detail::wrong_options = {})
+      : cropping1d() {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
@@ -75,7 +77,9 @@ struct cropping2d : layer<cropping2d> {
   /// Any other argument: E1025.
   using layer::layer;
   template <class L = cropping2d>
-  constexpr explicit cropping2d(detail::wrong_options, ...) : cropping2d() {
+  constexpr explicit cropping2d(detail::wrong_options, detail::wrong_options = {}, detail::wrong_options = {},
+                                detail::wrong_options = {})
+      : cropping2d() {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
@@ -118,7 +122,9 @@ struct cropping3d : layer<cropping3d> {
   /// Any other argument: E1025.
   using layer::layer;
   template <class L = cropping3d>
-  constexpr explicit cropping3d(detail::wrong_options, ...) : cropping3d() {
+  constexpr explicit cropping3d(detail::wrong_options, detail::wrong_options = {}, detail::wrong_options = {},
+                                detail::wrong_options = {})
+      : cropping3d() {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 

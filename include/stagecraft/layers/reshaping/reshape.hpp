@@ -28,7 +28,9 @@ struct reshape : layer<reshape> {
   using layer::layer;
   /// No argument, or any other: E1025.
   template <class L = reshape>
-  constexpr explicit reshape(detail::wrong_options = {}, ...) : reshape(1) {
+  constexpr explicit reshape(detail::wrong_options = {}, detail::wrong_options = {}, detail::wrong_options = {},
+                             detail::wrong_options = {})
+      : reshape(1) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
@@ -85,7 +87,9 @@ struct permute : layer<permute> {
   using layer::layer;
   /// No argument, or any other: E1025.
   template <class L = permute>
-  constexpr explicit permute(detail::wrong_options = {}, ...) : permute(1) {
+  constexpr explicit permute(detail::wrong_options = {}, detail::wrong_options = {}, detail::wrong_options = {},
+                             detail::wrong_options = {})
+      : permute(1) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
@@ -119,7 +123,9 @@ struct repeat_vector : layer<repeat_vector> {
   using layer::layer;
   /// No argument, or any other: E1025.
   template <class L = repeat_vector>
-  constexpr explicit repeat_vector(detail::wrong_options = {}, ...) : repeat_vector(1) {
+  constexpr explicit repeat_vector(detail::wrong_options = {}, detail::wrong_options = {}, detail::wrong_options = {},
+                                   detail::wrong_options = {})
+      : repeat_vector(1) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 

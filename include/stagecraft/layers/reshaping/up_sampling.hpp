@@ -28,7 +28,9 @@ struct up_sampling1d : layer<up_sampling1d> {
   /// Any other argument: E1025.
   using layer::layer;
   template <class L = up_sampling1d>
-  constexpr explicit up_sampling1d(detail::wrong_options, ...) : up_sampling1d(2) {
+  constexpr explicit up_sampling1d(detail::wrong_options, detail::wrong_options = {}, detail::wrong_options = {},
+                                   detail::wrong_options = {})
+      : up_sampling1d(2) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
@@ -45,7 +47,7 @@ struct up_sampling1d : layer<up_sampling1d> {
 
 /// Keras's keyword arguments of UpSampling2D after `size`.
 struct up_sampling2d_options {
-  /// Whether pixels are repeated (`nearest`) or interpolated (`bilinear`).
+  /// The interpolation: pixels are repeated (`nearest`) or interpolated (`bilinear`).
   stagecraft::interpolation interpolation = interpolation::nearest;
 #include <stagecraft/layers/common_options.hpp>
 };
@@ -79,7 +81,9 @@ struct up_sampling2d : layer<up_sampling2d> {
   /// Any other argument: E1025.
   using layer::layer;
   template <class L = up_sampling2d>
-  constexpr explicit up_sampling2d(detail::wrong_options, ...) : up_sampling2d() {
+  constexpr explicit up_sampling2d(detail::wrong_options, detail::wrong_options = {}, detail::wrong_options = {},
+                                   detail::wrong_options = {})
+      : up_sampling2d() {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
@@ -146,7 +150,9 @@ struct up_sampling3d : layer<up_sampling3d> {
   /// Any other argument: E1025.
   using layer::layer;
   template <class L = up_sampling3d>
-  constexpr explicit up_sampling3d(detail::wrong_options, ...) : up_sampling3d() {
+  constexpr explicit up_sampling3d(detail::wrong_options, detail::wrong_options = {}, detail::wrong_options = {},
+                                   detail::wrong_options = {})
+      : up_sampling3d() {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 

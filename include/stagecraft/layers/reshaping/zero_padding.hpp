@@ -30,7 +30,9 @@ struct zero_padding1d : layer<zero_padding1d> {
   /// Any other argument: E1025.
   using layer::layer;
   template <class L = zero_padding1d>
-  constexpr explicit zero_padding1d(detail::wrong_options, ...) : zero_padding1d() {
+  constexpr explicit zero_padding1d(detail::wrong_options, detail::wrong_options = {}, detail::wrong_options = {},
+                                    detail::wrong_options = {})
+      : zero_padding1d() {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
@@ -70,7 +72,9 @@ struct zero_padding2d : layer<zero_padding2d> {
   /// Any other argument: E1025.
   using layer::layer;
   template <class L = zero_padding2d>
-  constexpr explicit zero_padding2d(detail::wrong_options, ...) : zero_padding2d() {
+  constexpr explicit zero_padding2d(detail::wrong_options, detail::wrong_options = {}, detail::wrong_options = {},
+                                    detail::wrong_options = {})
+      : zero_padding2d() {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
@@ -109,7 +113,9 @@ struct zero_padding3d : layer<zero_padding3d> {
   /// Any other argument: E1025.
   using layer::layer;
   template <class L = zero_padding3d>
-  constexpr explicit zero_padding3d(detail::wrong_options, ...) : zero_padding3d() {
+  constexpr explicit zero_padding3d(detail::wrong_options, detail::wrong_options = {}, detail::wrong_options = {},
+                                    detail::wrong_options = {})
+      : zero_padding3d() {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 

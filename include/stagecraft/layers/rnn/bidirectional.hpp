@@ -21,7 +21,7 @@ enum class merge_mode : unsigned char {
 
 /// Keras's keyword arguments of Bidirectional.
 struct bidirectional_options {
-  /// How the results of the two directions become one.
+  /// The rule that makes one result of those of the two directions.
   layers::merge_mode merge_mode = merge_mode::concat;
 #include <stagecraft/layers/common_options.hpp>
 };

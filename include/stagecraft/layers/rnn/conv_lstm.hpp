@@ -17,7 +17,7 @@ namespace stagecraft::layers {
 /// Keras's keyword arguments of ConvLSTM1D (Size is int), ConvLSTM2D (size_2d) and ConvLSTM3D (size_3d).
 template <class Size>
 struct conv_lstm_options {
-  Size strides = 1;  ///< how far the window over the inputs moves from one output to the next
+  Size strides = 1;  ///< the distance that the window over the inputs moves between outputs
   /// `valid`: windows lie inside the inputs; `same`: zeros are added around them. Windows over states are `same`.
   stagecraft::padding padding = stagecraft::padding::valid;
   Size dilation_rate = 1;                    ///< the distance between neighbouring elements of the window over inputs
@@ -29,7 +29,7 @@ struct conv_lstm_options {
   initializer recurrent_initializer = initializers::orthogonal{};
   initializer bias_initializer = initializers::zeros{};  ///< the values that the bias begins with
   bool unit_forget_bias =
-      true;  ///< whether the bias of the forget gate begins with ones, whatever bias_initializer says
+      true;  ///< true if the bias of the forget gate begins with ones, whatever bias_initializer says
   regularizer kernel_regularizer = {};     ///< a penalty on the kernel that is added to the loss
   regularizer recurrent_regularizer = {};  ///< a penalty on the recurrent kernel that is added to the loss
   regularizer bias_regularizer = {};       ///< a penalty on the bias that is added to the loss

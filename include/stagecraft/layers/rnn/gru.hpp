@@ -92,7 +92,9 @@ struct gru : recurrent_layer<layer<gru>, gru, 1> {
   using recurrent_layer::recurrent_layer;
   /// No argument, or any other: E1025.
   template <class L = gru>
-  constexpr explicit gru(detail::wrong_options = {}, ...) : gru(1) {
+  constexpr explicit gru(detail::wrong_options = {}, detail::wrong_options = {}, detail::wrong_options = {},
+                         detail::wrong_options = {})
+      : gru(1) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 

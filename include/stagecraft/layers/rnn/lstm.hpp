@@ -74,7 +74,9 @@ struct lstm : recurrent_layer<layer<lstm>, lstm, 2> {
   using recurrent_layer::recurrent_layer;
   /// No argument, or any other: E1025.
   template <class L = lstm>
-  constexpr explicit lstm(detail::wrong_options = {}, ...) : lstm(1) {
+  constexpr explicit lstm(detail::wrong_options = {}, detail::wrong_options = {}, detail::wrong_options = {},
+                          detail::wrong_options = {})
+      : lstm(1) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 

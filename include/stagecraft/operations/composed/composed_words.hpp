@@ -22,7 +22,7 @@ enum class pad_mode : unsigned char {
   wrap,       ///< the elements from the other end on
 };
 
-/// How the places of a resized axis map to places of the old one.
+/// The map from places of a resized axis to places of the old one.
 enum class resize_places : unsigned char {
   half_pixel,     ///< place i is (i + 0.5) old / new - 0.5, as in Keras
   align_corners,  ///< place i is i (old - 1) / (new - 1)

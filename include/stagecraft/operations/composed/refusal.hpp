@@ -8,7 +8,8 @@
 
 namespace stagecraft::operations::detail {
 
-/// What is wrong with a tensor. There is one type for all texts, which saves compilers a template for each of them.
+/// The reason that a tensor is refused. There is one type for all texts, which saves compilers a template for each of
+/// them.
 struct refusal {
   tensor x;
   std::string_view what;  ///< # stands for the next number, @ for the next shape

@@ -6,7 +6,7 @@
 
 namespace stagecraft::operations {
 
-/// Which operands of a product are transposed, as in tf.linalg.matmul.
+/// The operands of a product that are transposed, as in tf.linalg.matmul.
 struct matmul_options {
   bool transpose_a = false;  ///< true: the last two axes of a are exchanged first
   bool transpose_b = false;  ///< true: the last two axes of b are exchanged first

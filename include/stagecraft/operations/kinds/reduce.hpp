@@ -6,7 +6,7 @@
 
 namespace stagecraft::operations {
 
-/// How `reduce` turns many numbers into one.
+/// The rule by which `reduce` turns many numbers into one.
 enum class reduction : unsigned char { sum, max };
 
 /// Reduces some axes, which stay with length 1.

@@ -97,7 +97,7 @@ struct convolution_filter_gradient {
   int groups = 1;
 };
 
-/// How a window is reduced to one number. Padding does not count in either kind, as in Keras.
+/// The rule that reduces a window to one number. Padding does not count in either kind, as in Keras.
 enum class pooling_kind : unsigned char { max, average };
 
 /// A pooling of (batch, places..., channels); each channel is pooled by itself.

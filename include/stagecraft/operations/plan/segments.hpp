@@ -7,7 +7,7 @@
 
 namespace stagecraft::operations {
 
-/// How a segment of a step is carried out.
+/// The way that a segment of a step is carried out.
 enum class segment_kind : unsigned char {
   whole,      ///< one operation after the other, on whole tensors
   product,    ///< one large product, whose columns may be divided

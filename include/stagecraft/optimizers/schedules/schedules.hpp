@@ -18,7 +18,7 @@ struct exponential_decay {
   int decay_steps = 0;
   /// The number that the rate is multiplied by.
   float decay_rate = 0;
-  /// Whether the exponent is a whole number, so that the rate falls in steps.
+  /// True if the exponent is a whole number, so that the rate falls in steps.
   bool staircase = false;
 
   constexpr operator learning_rate() const {  // NOLINT(google-explicit-constructor): used as an option of optimizers
@@ -43,9 +43,9 @@ struct inverse_time_decay {
   float initial_learning_rate = 0;
   /// Updates in which 1 / rate grows by `decay_rate` / initial_learning_rate. At least 1 (E4089).
   int decay_steps = 0;
-  /// How fast it falls.
+  /// The rate at which it falls.
   float decay_rate = 0;
-  /// Whether n / decay_steps is a whole number, so that the rate falls in steps.
+  /// True if n / decay_steps is a whole number, so that the rate falls in steps.
   bool staircase = false;
 
   constexpr operator learning_rate() const {  // NOLINT(google-explicit-constructor): used as an option of optimizers
@@ -75,7 +75,7 @@ struct polynomial_decay {
   float end_learning_rate = 0.0001F;
   /// The power; 1: a line.
   float power = 1;
-  /// Whether the rate goes up again after decay_steps, to fall more slowly.
+  /// True if the rate goes up again after decay_steps, to fall more slowly.
   bool cycle = false;
 
   constexpr operator learning_rate() const {  // NOLINT(google-explicit-constructor): used as an option of optimizers

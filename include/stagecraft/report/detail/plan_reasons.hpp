@@ -15,8 +15,8 @@
 namespace stagecraft::reports {
 
 /// The names of a plan's dimensions on the page.
-inline constexpr std::string_view dimension_names[plan_choices::dimensions]{"IPUs",     "stages per IPU", "split",
-                                                                            "schedule", "micro-batches",  "replicas"};
+inline constexpr std::string_view dimension_names[plan_choices::dimensions]{
+    "IPUs", "stages per IPU", "split", "schedule", "micro-batches", "replicas", "ranks"};
 
 /// The name of a value: "2", "next best", "interleaved".
 [[nodiscard]] inline std::string value_name(plan_choices const& choices, std::size_t dimension, int place) {
@@ -26,7 +26,8 @@ inline constexpr std::string_view dimension_names[plan_choices::dimensions]{"IPU
     case 2: return place == 0 ? "best" : "next best";
     case 3: return std::string(name(choices.schedules[place]));
     case 4: return std::to_string(choices.micro_batches[place]);
-    default: return std::to_string(choices.replicas[place]);
+    case 5: return std::to_string(choices.replicas[place]);
+    default: return std::to_string(choices.ranks[place]);
   }
 }
 
@@ -39,7 +40,8 @@ inline constexpr std::string_view dimension_names[plan_choices::dimensions]{"IPU
     case 2: return value + " split";
     case 3: return value + " schedule";
     case 4: return counted(choices.micro_batches[place], "micro-batch", "es");
-    default: return counted(choices.replicas[place], "replica");
+    case 5: return counted(choices.replicas[place], "replica");
+    default: return counted(choices.ranks[place], "rank");
   }
 }
 
@@ -50,7 +52,8 @@ inline constexpr std::string_view dimension_names[plan_choices::dimensions]{"IPU
   if (choice.stages > 1)
     text += (choice.is_next_best ? ", next best split, " : ", best split, ") + std::string(name(choice.schedule)) +
             " schedule";
-  return text + ", " + counted(choice.micro_batches, "micro-batch", "es") + ", " + counted(choice.replicas, "replica");
+  text += ", " + counted(choice.micro_batches, "micro-batch", "es") + ", " + counted(choice.replicas, "replica");
+  return choice.ranks > 1 ? text + " on each of " + counted(choice.ranks, "rank") : text;
 }
 
 /// A plan that differs from another one in one choice.
@@ -86,6 +89,7 @@ class plan_reasons {
     say_bottleneck();
     say_transfers();
     say_update();
+    say_ranks();
     say_bubble();
     say_split();
     say_one_ipu_more();
@@ -179,6 +183,16 @@ class plan_reasons {
                          (entry_.choice.replicas > 1 ? ", the replicas' reduction of gradients included." : "."));
   }
 
+  void say_ranks() {
+    if (entry_.choice.ranks == 1) return;
+    auto const times = three_digits(entry_.choice.ranks * entry_.efficiency());
+    sentences_.push_back(
+        (data_.trains ? "The sum of gradients over the ranks takes " + percent_text(share(entry_.bounds.network)) +
+                            " of the time, in which a rank sends " + bytes_text(entry_.network_bytes) + "."
+                      : std::string("Predictions of ranks do not depend on each other.")) +
+        " All ranks together have " + times + " times the samples per second of one.");
+  }
+
   void say_memory() {
     profile_ipu const* fullest = nullptr;
     for (auto const& ipu : entry_.profile.ipus)
@@ -199,8 +213,8 @@ class plan_reasons {
 
   /// "1.2 times as many samples per second", of another plan.
   [[nodiscard]] std::string gain_text(plan_entry const& other) const {
-    double const own = entry_.profile.totals.samples_per_second;
-    return three_digits(own > 0 ? other.profile.totals.samples_per_second / own : 0) + " times the samples per second" +
+    double const own = entry_.samples_per_second();
+    return three_digits(own > 0 ? other.samples_per_second() / own : 0) + " times the samples per second" +
            (other.fits() ? "" : ", but it does not fit");
   }
 
@@ -241,7 +255,7 @@ class plan_reasons {
     auto const changes = changes_of(data_, number_);
     auto const rate = [&](int change) {
       return data_.entries[static_cast<std::size_t>(changes[static_cast<std::size_t>(change)].entry)]
-          .profile.totals.samples_per_second;
+          .samples_per_second();
     };
     for (int i = 0; i < static_cast<int>(changes.size()); ++i)
       if (data_.entries[static_cast<std::size_t>(changes[static_cast<std::size_t>(i)].entry)].fits() &&
@@ -250,7 +264,7 @@ class plan_reasons {
     if (best < 0) return;
     auto const& change = changes[static_cast<std::size_t>(best)];
     auto const& other = data_.entries[static_cast<std::size_t>(change.entry)];
-    if (rate(best) > entry_.profile.totals.samples_per_second || !entry_.fits())
+    if (rate(best) > entry_.samples_per_second() || !entry_.fits())
       sentences_.push_back("If one choice changes, " + choice_text(data_.choices, change.dimension, change.place) +
                            " would give most: " + gain_text(other) + ".");
     else

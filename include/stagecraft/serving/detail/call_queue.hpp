@@ -7,6 +7,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <iterator>
+#include <limits>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -23,8 +25,8 @@ struct batch_part {
 };
 using call_batch = std::vector<batch_part>;
 
-/// Calls in the order of their arrival. A call that has filled a batch and has more samples goes to the end, so that a
-/// large call delays the others by one batch at most. The owner locks.
+/// Calls in the order of their arrival, the more urgent ones first. A call that has filled a batch and has more samples
+/// goes to the end of those of its priority, so that a large call delays these by one batch at most. The owner locks.
 class call_queue {
  public:
   [[nodiscard]] bool empty() const noexcept { return calls_.empty(); }
@@ -36,8 +38,9 @@ class call_queue {
   [[nodiscard]] call_record const& front() const { return *calls_.front(); }
 
   void push(call_pointer call) {
-    calls_.push_back(std::move(call));
-    auto const& own = *calls_.back();
+    auto place = calls_.end();
+    while (place != calls_.begin() && rank_of(**std::prev(place)) > rank_of(*call)) --place;
+    auto const& own = **calls_.insert(place, std::move(call));
     samples_ += own.samples - own.given;
     begun_ += own.given > 0 ? 1 : 0;
   }
@@ -85,6 +88,9 @@ class call_queue {
   }
 
  private:
+  static int rank_of(call_record const& call) noexcept {
+    return call.priority == 0 ? std::numeric_limits<int>::max() : call.priority;
+  }
   call_pointer pop() {
     auto call = std::move(calls_.front());
     samples_ -= call->samples - call->given;

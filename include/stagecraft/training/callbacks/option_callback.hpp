@@ -44,8 +44,13 @@ class option_callback : public callback {
   // any constructor, such as the name of a file.
   template <class O = Options>
   option_callback(refusing<wrong_callback_options<O>>, ...) {}
+#pragma clang diagnostic push
+#pragma clang diagnostic ignored "-Wc++26-extensions"
   template <class O = Options>
-  explicit option_callback(...) noexcept(report<wrong_callback_options<O>::problem>()) {}
+  explicit option_callback(...) = delete(
+      "the callback is given something that it does not take, such as an option that it does not have, or one of "
+      "another type; its options' docstrings say what it takes [E4141]");
+#pragma clang diagnostic pop
 #endif
 };
 

@@ -21,7 +21,7 @@
 
 namespace stagecraft {
 
-/// How one state of the bar replaces the one before.
+/// The way that one state of the bar replaces the one before.
 enum class display_mode : unsigned char {
   automatic,  ///< `dynamic` when stdout is a terminal or PyCharm's console, else `lines`
   dynamic,    ///< backspaces and a carriage return; Keras does this on every POSIX system, also into files
@@ -36,7 +36,7 @@ struct progress_bar_options {
   double interval = 0.05;  ///< least time between two states of the bar, in seconds
   /// The name of a step, as in "3ms/step".
   std::string_view unit_name = "step";
-  /// How a state of the bar replaces the one before: redrawn in place, or on a new line.
+  /// The way that a state of the bar replaces the one before: redrawn in place, or on a new line.
   display_mode display = display_mode::automatic;
   /// The destination of messages; standard output by default.
   trainers::text_output output{};

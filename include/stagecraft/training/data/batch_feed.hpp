@@ -2,6 +2,7 @@
 // Chooses the samples of each step of each replica, and prepares their batches before the steps need them.
 #pragma once
 
+#include <stagecraft/diagnostics/for_each_index.hpp>
 #include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/engine/policy/pass_memory.hpp>
 #include <stagecraft/pipeline/pipelined.hpp>
@@ -14,7 +15,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <utility>
 
 namespace stagecraft::trainers {
 
@@ -41,9 +41,7 @@ class prepared_batch {
   template <class Destination>
   void copy_all(Destination& to) {
     copy_inputs(to);
-    [&]<std::size_t... Output>(std::index_sequence<Output...>) {
-      (copy(inputs + Output, to.template target<Output>()), ...);
-    }(std::make_index_sequence<outputs>{});
+    for_each_index<outputs>([&]<int Output>() { copy(inputs + Output, to.template target<Output>()); });
     for (std::size_t output = 0; output < outputs; ++output) copy(inputs + outputs + output, to.scale(output));
   }
 
@@ -115,7 +113,7 @@ class batch_feed {
   /// Call it before the first of `steps` steps of each replica. The returned object lives until the last step is done.
   [[nodiscard]] auto start([[maybe_unused]] int steps) {
     if constexpr (prefetch_depth > 0)
-      return queue_.start(std::int64_t{steps} * sizes::replicas_here(), fill_);
+      return queue_.start(std::int64_t{steps} * sizes::fed_here().count, fill_);
     else
       return no_queue{};
   }
@@ -127,7 +125,8 @@ class batch_feed {
   /// Copies the batch of a replica's step to `to`.
   template <class Destination>
   void load(Destination& to, int replica, int step) {
-    std::int64_t const batch = std::int64_t{step} * sizes::replicas_here() + replica - sizes::first_replica();
+    auto const here = sizes::fed_here();
+    std::int64_t const batch = std::int64_t{step} * here.count + replica - here.first;
     if constexpr (prefetch_depth == 0) {
       fill_(to, batch);
     } else {
@@ -152,7 +151,7 @@ class batch_feed {
       if constexpr (sizes::processes::is_alone) {
         load(to, number);
       } else {  // datasets are read batch after batch, so that those of other processes are passed over
-        int const here = sizes::replicas_here(), first = sizes::first_replica();
+        auto const [first, here] = sizes::fed_here();
         auto const step = number / here * Session::replicas, replica = first + number % here;
         for (int other = 0; replica == first && other < first; ++other) static_cast<void>(rows_of(step + other));
         load(to, step + replica);
@@ -175,7 +174,7 @@ class batch_feed {
   [[nodiscard]] static auto make_queue([[maybe_unused]] int busy_threads) {
     if constexpr (prefetch_depth > 0)
       return infeed_queue<prepared_batch<Session>>(
-          sizes::replicas_here(), prefetch_depth, [] { return prepared_batch<Session>(); }, busy_threads);
+          std::max(sizes::fed_here().count, 1), prefetch_depth, [] { return prepared_batch<Session>(); }, busy_threads);
     else
       return no_queue{};
   }

@@ -38,7 +38,7 @@ struct argument_names {
   char const* sample_weight = "sample_weight";
 };
 
-/// What the inputs may hold beside any numbers.
+/// The limits on the numbers of the inputs.
 template <class Session>
 [[nodiscard]] constexpr auto index_rules_of() {
   std::array<index_rule, static_cast<std::size_t>(Session::input_count())> rules;

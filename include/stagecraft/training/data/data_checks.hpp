@@ -195,7 +195,7 @@ inline void check_labels(char const* argument, sample_source const& labels, labe
 }
 
 /// E4006: as in Keras, classes from 0 on, each one once, whether or not the model or the data know them all; and no
-/// sample without a class: one whose target, rounded if it is a single number, is behind the last class. An empty list
+/// sample without a class: one whose target, rounded if it is a single number, is past the last class. An empty list
 /// is fine.
 /// \param targets the array that `row_weights` takes the classes from
 [[gnu::cold]] inline void check_class_weight(std::vector<class_weight_entry> const& weights,

@@ -45,7 +45,7 @@ struct fit_options {
 /// Options of `evaluate`; names, order and defaults are Keras's. Each can be left out.
 struct evaluate_options {
   int batch_size = 0;                       ///< samples per step; 0: the training description's
-  int verbose = 1;                          ///< what is printed: 0 nothing, 1 a progress bar, 2 one line
+  int verbose = 1;                          ///< the printed text: 0 nothing, 1 a progress bar, 2 one line
   trainers::sample_source sample_weight{};  ///< one number per sample
   int steps = 0;                            ///< batches, of all replicas together; 0: all of them
   /// The callbacks, such as `{&log}`, called in this order.
@@ -58,7 +58,7 @@ struct evaluate_options {
 /// Options of `predict`; names, order and defaults are Keras's. Each can be left out.
 struct predict_options {
   int batch_size = 0;  ///< samples per step; 0: the training description's
-  int verbose = 0;     ///< what is printed: 0 nothing, 1 a progress bar, 2 one line
+  int verbose = 0;     ///< the printed text: 0 nothing, 1 a progress bar, 2 one line
   int steps = 0;       ///< batches, of all replicas together; 0: all of them
   /// The callbacks, such as `{&log}`, called in this order.
   trainers::callback_pointers callbacks{};

@@ -16,9 +16,9 @@
 
 namespace stagecraft::trainers {
 
-/// What an input may hold beside any numbers.
+/// The limits on the numbers of an input.
 struct index_rule {
-  bool is_whole = false;   ///< whether its type is int32
+  bool is_whole = false;   ///< true if its type is int32
   int rows = 0;            ///< rows of the smallest table that it names rows of; 0: it names none
   std::string_view layer;  ///< the name of the table's layer
 };

@@ -4,6 +4,7 @@
 
 #include <stagecraft/training/steps/sub_step.hpp>
 #include <stagecraft/training/trainer.hpp>
+#include <array>
 #include <cstdint>
 #include <utility>
 #include <vector>
@@ -98,6 +99,16 @@ class fit_step_trainer : public model_trainer<type_of_tag<facts_of_step<Step>.me
     for (int i = 0; i < inputs.size(); ++i) (i + 1 < inputs.size() ? result.first : result.second).add(inputs[i]);
     return result;
   }
+};
+
+/// Stands in for the trainer of a step that has had its compile error.
+template <class Step>
+struct invalid_step_trainer {
+  explicit invalid_step_trainer(std::uint64_t = 1) {}
+  training_history fit(sample_set const&, step_fit_options const& = {}) { return {}; }
+  training_history fit(sample_set const&, sample_set const&, step_fit_options const& = {}) { return {}; }
+  std::array<double, 1> evaluate(sample_set const&) { return {}; }
+  xt::xarray<float> predict(sample_set const&) { return {}; }
 };
 
 }  // namespace stagecraft::trainers

@@ -9,11 +9,13 @@
 #include <stagecraft/training/data/shuffle.hpp>
 #include <stagecraft/training/run_prediction.hpp>
 #include <stagecraft/training/run_problem.hpp>
+#include <stagecraft/training/steps/step_values.hpp>
 #include <stagecraft/training/steps/sub_step.hpp>
 #include <array>
 #include <cstddef>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace stagecraft::trainers {
 
@@ -86,7 +88,6 @@ struct own_run_facts {
   diagnostic problem;
   int metric_count = 0;
   operations::traced_step::metric metrics[operations::traced_step::most];
-  int columns = 0;  ///< numbers that a batch reports, of all metrics
 };
 template <class Step, own_run Run>
 inline constexpr own_run_facts facts_of_run = [] {
@@ -105,10 +106,7 @@ inline constexpr own_run_facts facts_of_run = [] {
     trace_run<Step, Run>(ops, being.step, inputs);
     facts.problem = list.problem;
     if (!list.problem.failed())
-      for (auto const& each : being.step.metrics) {
-        facts.metrics[facts.metric_count++] = each;
-        facts.columns += each.columns;
-      }
+      for (auto const& each : being.step.metrics) facts.metrics[facts.metric_count++] = each;
   }
   return facts;
 }();
@@ -130,8 +128,7 @@ struct own_run_layer : layer<own_run_layer<Step, Run>> {
       return predicted;
     } else {
       growing_array<operations::tensor> reported;
-      for (auto const& each : being.step.metrics)
-        reported.push_back(spread_over_batch(ops, {&list, each.value}, in[0].length(0)));
+      for (auto const& each : being.step.metrics) reported.push_back(reported_rows(ops, each, in[0].length(0)));
       return ops.concatenate(reported);
     }
   }
@@ -159,12 +156,35 @@ struct own_run_session {
   using session_type = session_of_run<own_run_model<Step, Run>, description, Machine>;
 
   owned<session_type> session;
+  void const* source = nullptr;  // the session whose weights are copied before each run
+  void (*copy)(void const*, session_type&) = nullptr;
 
-  /// `weights`: memory of the step's weights.
-  [[gnu::cold]] void share(engine::aligned_block& weights) {
+  /// Has the weights of the step's first session: in its memory or, if layers keep them there as their kernels want
+  /// them, as copies.
+  template <class Session>
+  [[gnu::cold]] void share(Session& from) {
     session = owned<session_type>(new session_type());
-    static_cast<void>(session->weight(0));  // what was made of the first weights is made anew
-    session->memory_of_weights() = weights.share_part(0, static_cast<long long>(weights.size()));
+    if constexpr (has_graphs<Step>) {
+      source = &from;
+      copy = copy_weights_of<Session>;
+    } else {
+      auto& weights = from.memory_of_weights();
+      static_cast<void>(session->weight(0));  // what was made of the first weights is made anew
+      session->memory_of_weights() = weights.share_part(0, static_cast<long long>(weights.size()));
+    }
+  }
+  template <class Session>
+  static void copy_weights_of(void const* from, session_type& to) {
+    std::vector<float> values;
+    [&]<std::size_t... Weight>(std::index_sequence<Weight...>) {
+      (
+          [&] {
+            values.resize(static_cast<std::size_t>(session_type::graph.parameters[Weight].size()));
+            static_cast<Session const*>(from)->template read_weight<Weight>(values.data());
+            to.template write_weight<Weight>(values.data());
+          }(),
+          ...);
+    }(std::make_index_sequence<session_type::graph.parameters.size()>{});
   }
   /// Runs the batches of `order`; `take(view, batch)` sees the output of each.
   template <class Take>
@@ -173,6 +193,7 @@ struct own_run_session {
     epoch_order order(x.count(), false, 1);
     order.begin_epoch(0);
     int const batches = order.batches(Options.batch_size, drop_remainder);
+    if (copy != nullptr) copy(source, *session);
     session->begin_run();
     for (int batch = 0; batch < batches; ++batch) {
       auto const rows = order.batch(batch, Options.batch_size, batches);
@@ -184,7 +205,7 @@ struct own_run_session {
 };
 template <class Step, own_run Run, step_options Options, class Machine>
 struct own_run_session<Step, Run, Options, Machine, false> {
-  static void share(engine::aligned_block&) {}
+  static void share(auto&) {}
 };
 
 /// Reports E2097 for `Run` of a step that does not have it.
@@ -215,15 +236,11 @@ class step_runs {
       if (x.count() < Options.batch_size)
         throw_data_error("E4003", "x: expected at least %d samples, one batch, found %td", Options.batch_size,
                          x.count());
-      std::array<double, static_cast<std::size_t>(facts.columns)> sums{};
-      int batches = 0;
-      test_.run(x, true, [&](auto const& view, int batch) {
-        batches = batch + 1;
-        for (std::size_t i = 0; i < sums.size(); ++i) sums[i] += static_cast<double>(view.prediction(0)[i]);
+      reported_metrics_of<facts> totals;
+      test_.run(x, true, [&](auto const& view, int) {
+        totals.template add<all_metrics_of<facts>>(view.prediction(0), Options.batch_size);
       });
-      double const* next = sums.data();
-      for (std::size_t i = 0; i < result.size(); next += facts.metrics[i++].columns)
-        result[i] = facts.metrics[i].of_sums(next, batches);
+      totals.write(result);
     }
     return result;
   }
@@ -245,9 +262,9 @@ class step_runs {
 
  protected:
   static constexpr bool has_test = inputs_of_run<Step, own_run::test> > 0;
-  void share_weights(engine::aligned_block& weights) {
-    test_.share(weights);
-    predict_.share(weights);
+  void share_weights(auto& first_session) {
+    test_.share(first_session);
+    predict_.share(first_session);
   }
   /// Adds the metrics of validation data to an epoch's values, as "val_" and their names.
   void validate(sample_set const& x, logs& values) {

@@ -4,6 +4,7 @@
 
 #include <stagecraft/training/steps/training_step.hpp>
 #include <cstddef>
+#include <string_view>
 #include <utility>
 
 namespace stagecraft::trainers {
@@ -31,6 +32,13 @@ struct step_being_traced {
     list->step = &step;
     list->weight_of_step = operations::traced_step::find_weight;
   }
+  /// Models are called beside this trace: after `count` inputs of the step, `in` has the outputs of calls from number
+  /// `first` on.
+  constexpr void stand_beside_models(tracing::array_view<operations::tensor const> in, std::size_t count, int first) {
+    step.stands_beside_models = true;
+    step.outputs = in.subspan(count);
+    step.first_output = first;
+  }
   step_being_traced(step_being_traced const&) = delete;
   step_being_traced& operator=(step_being_traced const&) = delete;
   constexpr ~step_being_traced() {
@@ -43,6 +51,13 @@ struct step_being_traced {
 constexpr operations::tensor spread_over_batch(operations::tracer& ops, operations::tensor reported, int batch) {
   auto const columns = static_cast<int>(reported.shape().size());
   return ops.broadcast(ops.reshape(reported, {1, columns}), {batch, columns});
+}
+
+/// What a metric reports of each sample.
+constexpr operations::tensor reported_rows(operations::tracer& ops, operations::traced_step::metric const& metric,
+                                           int batch) {
+  operations::tensor const value{&ops.list(), metric.value};
+  return metric.keeps_rows ? value : spread_over_batch(ops, value, batch);
 }
 
 /// Finds the sub-step that a value belongs to: the one that reads the weights or the random numbers on which it
@@ -146,18 +161,15 @@ class find_step_facts {
                           static_cast<int>(step.members.size()), " models and ", static_cast<int>(step.metrics.size()),
                           " metrics; it may have ", facts::most, " of each");
     if (list.problem.failed()) return;
-    bool moved[facts::most]{};
+    char const* moved[facts::most]{};  // the word that moves a model
     owners_of_values const owners(list, step);
     int number = 0;
     for (auto const& each : step.sub_steps) {
       growing_array<int> sources;
       for (int i = 0; i < static_cast<int>(step.members.size()); ++i) {
         if (!each.moves[i]) continue;
-        if (moved[i])
-          list.problem.report(2085, "the weights of model '", step.members[i].name,
-                              "' are moved by two calls of minimize; write step.repeat(n, [&] { ... }) around one "
-                              "that is carried out several times");
-        moved[i] = true;
+        if (moved[i] != nullptr) report_moved_twice(list.problem, step.members[i].name, moved[i], each.word);
+        moved[i] = each.word;
         for (int const weight : step.members[i].weights)
           if (list.node_of(weight).has_gradient) sources.push_back(weight);  // it is trained
       }
@@ -183,6 +195,15 @@ class find_step_facts {
                             "', which is computed after its last minimize; compute it before, or in `test`");
       check_owner(list, owner, owner, "a metric");
     }
+  }
+  static constexpr void report_moved_twice(diagnostic& problem, fixed_name const& model, std::string_view first,
+                                           std::string_view second) {
+    if (first == second)
+      problem.report(2085, "the weights of model '", model, "' are moved by two calls of ", first,
+                     "; write step.repeat(n, [&] { ... }) around one that is carried out several times");
+    else
+      problem.report(2085, "the weights of model '", model, "' are moved by ", first, " and by ", second,
+                     "; weights belong to one of them");
   }
   static constexpr void check_owner(operations::operation_list& list, int owner, int expected, char const* what) {
     if (owner == expected && owner >= 0) return;

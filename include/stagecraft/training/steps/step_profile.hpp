@@ -63,7 +63,7 @@ class training_step_profile {
       return std::array{name_of_sub_step<Step, static_cast<int>(Number)>.view()...};
     }(numbers{})[static_cast<std::size_t>(number)];
   }
-  /// How many times a step carries out the sub-step: see step.repeat.
+  /// The number of times that a step carries out the sub-step: see step.repeat.
   [[nodiscard]] static constexpr int times(int number) { return block_of_sub_step<Step>(number).times; }
   /// The sub-step is carried out in every n-th step: see step.every.
   [[nodiscard]] static constexpr int every(int number) { return block_of_sub_step<Step>(number).every; }

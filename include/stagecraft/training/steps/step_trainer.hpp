@@ -13,6 +13,7 @@
 #include <stagecraft/training/run_problem.hpp>
 #include <stagecraft/training/steps/fit_step_trainer.hpp>
 #include <stagecraft/training/steps/own_runs.hpp>
+#include <stagecraft/training/steps/step_files.hpp>
 #include <stagecraft/training/steps/step_problem.hpp>
 #include <stagecraft/training/steps/step_values.hpp>
 #include <stagecraft/training/steps/sub_step.hpp>
@@ -20,6 +21,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -30,7 +32,9 @@ namespace stagecraft::trainers {
 
 /// The type that `step_trainer<...>` names: a session for each sub-step; all of them share the weights in one memory.
 template <class Step, step_options Options, class Machine>
-class own_step_trainer : public trainable, public step_runs<Step, Options, Machine> {
+class own_step_trainer : public trainable,
+                         public step_runs<Step, Options, Machine>,
+                         public step_files<own_step_trainer<Step, Options, Machine>, Step> {
   using runs = step_runs<Step, Options, Machine>;
   static constexpr auto const& facts = facts_of_step<Step>;
   static constexpr std::size_t sub_steps = static_cast<std::size_t>(facts.sub_step_count);
@@ -40,8 +44,10 @@ class own_step_trainer : public trainable, public step_runs<Step, Options, Machi
   using session_of_sub_step =
       session_of_run<model_of<Number>, training_of_sub_step<Step, static_cast<int>(Number), Options>, Machine>;
   using first_session = session_of_sub_step<0>;
+  using files = step_files<own_step_trainer, Step>;
   template <std::size_t Member>
-  using model_of_member = type_of_tag<facts.members[Member].type>;
+  using model_of_member = typename files::template model_of_member<Member>;
+  using files::for_each_member, files::for_each_sub_step, files::check_names, files::name_of_weight;
   using results_type = replica_results<first_session, run_kind::training, step_values<Step>>;
 
  public:
@@ -53,6 +59,13 @@ class own_step_trainer : public trainable, public step_runs<Step, Options, Machi
   static constexpr std::size_t value_count = results_type::count;
   using batch_values = typename results_type::report_type;
 
+  /// What a step's training needs to go on, beside weights and the optimizers' numbers.
+  struct step_progress {
+    training_progress of_trainer;  ///< calls of fit, epochs, and training steps, which step.every counts
+    std::array<training_progress, sub_steps> of_sub_steps;
+    std::array<typename step_values<Step>::values_type, static_cast<std::size_t>(replicas)> values;  ///< reported last
+  };
+
   /// Initializes the weights and allocates all memory.
   [[gnu::cold]] explicit own_step_trainer(std::uint64_t seed = Options.seed) : seed_(seed) {
     for_each_sub_step([&]<std::size_t Number>() {
@@ -63,7 +76,7 @@ class own_step_trainer : public trainable, public step_runs<Step, Options, Machi
       for (int i = 0; Number > 0 && i < replicas; ++i)
         own->memory_of_weights(i) = std::get<0>(sessions_)->memory_of_weights(i).share();
     });
-    this->share_weights(std::get<0>(sessions_)->memory_of_weights());
+    this->share_weights(*std::get<0>(sessions_));
   }
 
   /// Trains for `epochs` epochs on the step's inputs, one array for each: `fit(x)`, `fit(sc::inputs(x, y))`. Logs have
@@ -76,6 +89,7 @@ class own_step_trainer : public trainable, public step_runs<Step, Options, Machi
     check_at_least("initial_epoch", options.initial_epoch, 0);
     check_at_least("steps_per_epoch", options.steps_per_epoch, 0);
     if (options.initial_epoch == 0) ++fits_;
+    epochs_ = options.initial_epoch;
     epoch_order order(x.count(), options.shuffle, options.seed != 0 ? options.seed : seed_ + fits_);
     int const batches = order.batches(Options.batch_size, true);
     if (batches == 0)
@@ -108,6 +122,7 @@ class own_step_trainer : public trainable, public step_runs<Step, Options, Machi
         results_.write(values);
         callbacks.on_train_batch_end(first + micro_batches - 1, values);
       }
+      epochs_ = epoch + 1;
       logs epoch_values = values;
       if (options.validation_data.size() > 0) runs::validate(options.validation_data, epoch_values);
       callbacks.on_epoch_end(epoch, epoch_values);
@@ -149,13 +164,7 @@ class own_step_trainer : public trainable, public step_runs<Step, Options, Machi
   }
   /// Sets all weights. Throws data_error E4009 if number, names or shapes differ.
   void set_weights(std::vector<weight_array> const& weights) override {
-    auto const known = get_weights();
-    if (known.size() != weights.size())
-      throw_data_error("E4009", "set_weights: expected %zu weights, found %zu", known.size(), weights.size());
-    for (std::size_t i = 0; i < known.size(); ++i)
-      if (!weights[i].name.empty() && weights[i].name != known[i].name)
-        throw_data_error("E4009", "set_weights: expected weight '%s', found '%s'", known[i].name.c_str(),
-                         weights[i].name.c_str());
+    check_names("set_weights", get_weights(), weights);
     std::size_t first = 0;
     for_each_member([&]<std::size_t Member>() {
       constexpr std::size_t count = weight_order<model_of_member<Member>>.size();
@@ -176,6 +185,61 @@ class own_step_trainer : public trainable, public step_runs<Step, Options, Machi
     set_weights_of_model<member_named<Step, Name>()>(weights);
   }
 
+  /// The numbers that the optimizers keep with weights, such as "critic/dense/kernel/m:0", one sub-step after the
+  /// other.
+  [[nodiscard]] std::vector<weight_array> get_optimizer_weights() const {
+    std::vector<weight_array> all;
+    for_each_sub_step([&]<std::size_t Number>() {
+      for (auto& each : optimizer_weights_of<Number>()) all.push_back(std::move(each));
+    });
+    return all;
+  }
+  /// Sets the optimizers' numbers. Throws data_error E4009 if number, names or shapes differ.
+  void set_optimizer_weights(std::vector<weight_array> const& weights) {
+    auto const known = get_optimizer_weights();
+    check_names("set_optimizer_weights", known, weights);
+    auto next = weights.begin();
+    for_each_sub_step([&]<std::size_t Number>() {
+      using M = model_of<Number>;
+      std::vector<weight_array> own(next, next + std::ssize(optimizer_weights_of<Number>()));
+      next += std::ssize(own);
+      for (auto& each : own) each.name.clear();
+      assign_optimizer_weights<M, trained_weight_order<M>>(*std::get<Number>(sessions_), own);
+    });
+  }
+  /// The progress of the training; its steps are those that step.every counts.
+  [[nodiscard]] training_progress progress() const {
+    auto result = std::get<0>(sessions_)->progress();
+    result.seed = seed_;
+    result.fits = fits_;
+    result.epochs = epochs_;
+    result.steps = static_cast<std::uint64_t>(steps_);
+    return result;
+  }
+  [[nodiscard]] step_progress progress_of_step() const {
+    step_progress result{.of_trainer = progress(), .of_sub_steps = {}, .values = {}};
+    for_each_sub_step(
+        [&]<std::size_t Number>() { result.of_sub_steps[Number] = std::get<Number>(sessions_)->progress(); });
+    for (int i = 0; i < replicas; ++i) result.values[static_cast<std::size_t>(i)] = results_[i].values();
+    return result;
+  }
+  /// Continues from a `progress_of_step`; weights and the optimizers' numbers are set separately.
+  void set_progress(step_progress const& from) {
+    seed_ = from.of_trainer.seed;
+    fits_ = from.of_trainer.fits;
+    epochs_ = from.of_trainer.epochs;
+    steps_ = static_cast<std::int64_t>(from.of_trainer.steps);
+    for_each_sub_step(
+        [&]<std::size_t Number>() { std::get<Number>(sessions_)->set_progress(from.of_sub_steps[Number]); });
+    for (int i = 0; i < replicas; ++i) results_[i].continue_from(from.values[static_cast<std::size_t>(i)]);
+  }
+
+  [[nodiscard]] void const* kind() const noexcept override { return &kind_of_this; }
+  /// Casts a model in training to this class; nullptr if it is of another class.
+  [[nodiscard]] static own_step_trainer* from(trainable& model) noexcept {
+    return model.kind() == &kind_of_this ? static_cast<own_step_trainer*>(&model) : nullptr;
+  }
+
   /// The session of a sub-step, for instance for what its IPUs have counted.
   template <std::size_t Number>
   [[nodiscard]] auto const& session() const {
@@ -193,17 +257,19 @@ class own_step_trainer : public trainable, public step_runs<Step, Options, Machi
   void reset_states() override {}
 
  private:
-  template <class Each>
-  static void for_each_sub_step(Each const& each) {
-    [&]<std::size_t... Number>(std::index_sequence<Number...>) {
-      (each.template operator()<Number>(), ...);
-    }(std::make_index_sequence<sub_steps>{});
-  }
-  template <class Each>
-  static void for_each_member(Each const& each) {
-    [&]<std::size_t... Member>(std::index_sequence<Member...>) {
-      (each.template operator()<Member>(), ...);
-    }(std::make_index_sequence<static_cast<std::size_t>(facts.member_count)>{});
+  static constexpr char kind_of_this = 0;
+
+  /// The numbers of a sub-step's optimizer, under the names that the weights have in the step.
+  template <std::size_t Number>
+  [[nodiscard]] std::vector<weight_array> optimizer_weights_of() const {
+    using M = model_of<Number>;
+    using session_type = session_of_sub_step<Number>;
+    auto result = copy_optimizer_weights<M, trained_weight_order<M>>(*std::get<Number>(sessions_));
+    if constexpr (constexpr auto slots = static_cast<std::size_t>(session_type::sizes::slots); slots > 0)
+      for (std::size_t i = 0; i < result.size(); ++i)
+        result[i].name = optimizer_weight_name(name_of_weight(trained_weight_order<M>[i / slots]),
+                                               slot_name<session_type::sizes::training.optimizer>(i % slots));
+    return result;
   }
   static sample_set joined(sample_set const& x, sample_set const& y) {
     sample_set all = x;
@@ -238,7 +304,9 @@ class own_step_trainer : public trainable, public step_runs<Step, Options, Machi
       load_inputs<session_type>(x, to, rows_of(replica, micro_batch));
       for (int i = 0; i < Options.batch_size; ++i) to.scale(0)[i] = 1.0F / static_cast<float>(Options.batch_size);
     };
-    auto const take = [&](auto const& view) { results_[view.replica()].template add<Number>(view.prediction(0)); };
+    auto const take = [&](auto const& view) {
+      results_[view.replica()].template add<Number>(view.prediction(0), Options.batch_size);
+    };
     std::get<Number>(sessions_)->train(micro_batches, bring, take);
   }
 
@@ -282,19 +350,10 @@ class own_step_trainer : public trainable, public step_runs<Step, Options, Machi
   static auto sessions_type(std::index_sequence<Number...>) -> std::tuple<owned<session_of_sub_step<Number>>...>;
 
   std::uint64_t seed_, fits_ = 0;
+  std::int64_t epochs_ = 0;
   std::int64_t steps_ = 0;  // training steps since the trainer was made: see step.every
   decltype(sessions_type(std::make_index_sequence<sub_steps>{})) sessions_;
   results_type results_;
-};
-
-/// Stands in for the trainer of a step that has had its compile error.
-template <class Step>
-struct invalid_step_trainer {
-  explicit invalid_step_trainer(std::uint64_t = 1) {}
-  training_history fit(sample_set const&, step_fit_options const& = {}) { return {}; }
-  training_history fit(sample_set const&, sample_set const&, step_fit_options const& = {}) { return {}; }
-  std::array<double, 1> evaluate(sample_set const&) { return {}; }
-  xt::xarray<float> predict(sample_set const&) { return {}; }
 };
 
 /// The kinds of trainer that carry out a step.

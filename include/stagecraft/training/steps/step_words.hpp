@@ -3,6 +3,7 @@
 // `train_step`.
 #pragma once
 
+#include <stagecraft/description/metric_checks.hpp>
 #include <stagecraft/losses/loss.hpp>
 #include <stagecraft/losses/reduction.hpp>
 #include <stagecraft/metrics/resolve.hpp>
@@ -106,8 +107,10 @@ class step_words : public operations::tracer {
   template <Optimizer O>
   constexpr void apply(O const& optimizer, weights_of_member member, tracing::array_view<tensor const> gradients) {
     auto const moved = trained_weights(member);
-    if (check_gradients(member, moved, gradients))
-      end_sub_step(optimizer, product_of_sums(moved, gradients), {member}).has_own_gradients = true;
+    if (!check_gradients(member, moved, gradients)) return;
+    auto& own = end_sub_step(optimizer, product_of_sums(moved, gradients), {member});
+    own.has_own_gradients = true;
+    own.word = "apply";
   }
   /// Moves the trained weights of one model towards those of another one of the same layers: w = decay * w + (1 -
   /// decay) * source, an exponential moving average; 0 copies them. States such as moving means are copied. It ends a
@@ -123,6 +126,7 @@ class step_words : public operations::tracer {
     tensor const both = product_of_sums(trained_weights(moved), trained_weights(source));
     auto& own = end_sub_step(averaging{.decay = decay}, both, {moved});
     own.has_own_gradients = own.is_average = true;
+    own.word = "average";
   }
   /// Carries out the sub-steps of `f()` in every n-th training step of the trainer, the first one included:
   /// `step.every(5, [&] { ... })`. In other steps nothing of them is computed. E2112 n is less than 1, `f` has no
@@ -176,8 +180,8 @@ class step_words : public operations::tracer {
   }
   /// Reports a metric that `sc::training` takes, too: `step.metric("accuracy", sc::metrics::accuracy{}, y, scores)`. A
   /// target is as long as the output, or has a class number for each row. The number is a mean or, for one with a
-  /// `result` of its own, that of the sums over the epoch. E2089; E2117 the metric has neither a `call` nor is it an
-  /// accuracy.
+  /// `result` of its own and those of counts, such as auc, that of all rows of the epoch. E1102; E2089; E2117 a metric
+  /// along another axis than the last one, or one of other targets.
   constexpr void metric(std::string_view name, metrics::metric const& chosen, tensor target, tensor output) {
     using enum metrics::metric_kind;
     int const columns = output.length(-1), rows = static_cast<int>(output.shape().size() / columns);
@@ -185,11 +189,17 @@ class step_words : public operations::tracer {
     auto const of = metrics::resolve(chosen, has_classes, columns);
     tensor const found = reshape(output, {rows, columns}), wanted = reshape(target, {rows, has_classes ? 1 : columns});
     bool const is_of_places = of.kind == categorical_accuracy || of.kind == sparse_categorical_accuracy;
-    if (!is_of_places && (of.rules == nullptr || of.along != 0))
-      list().problem.report(2117, "a training step reports the metric '", chosen.name(), "' as '", name,
-                            "'; a step computes accuracies and metrics that are a `call` on rows, by words of its own "
-                            "any others");
-    if (list().problem.failed()) return;
+    bool const keeps_rows = !is_of_places && of.rules == nullptr;
+    auto& problem = list().problem;
+    if (of.along != 0 || (keeps_rows && (rows % batch_ != 0 || !metrics::fits_targets(of, has_classes, columns))))
+      problem.report(2117, "a training step reports the metric '", chosen.name(), "' as '", name, "', ",
+                     of.along != 0        ? "which is along another axis than the last one; transpose what it takes"
+                     : rows % batch_ != 0 ? "of values that are not those of whole samples"
+                     : has_classes        ? "whose targets are values, and gives it class numbers"
+                                          : "whose targets are class numbers, and gives it values");
+    if (of.kind == confusion) jobs::check_numbers_of_metric(of, name, columns, problem);
+    if (problem.failed()) return;
+    if (keeps_rows) return metric_of_rows(name, of, wanted, found);
     if (is_of_places)
       return metric(
           name, mean(equal(reshape(argmax(found), {rows}), reshape(has_classes ? wanted : argmax(wanted), {rows}))));
@@ -210,6 +220,18 @@ class step_words : public operations::tracer {
   [[nodiscard]] constexpr Wanted const& found() const noexcept { return found_; }
 
  private:
+  /// Reports the values of a metric, which its state takes on the host.
+  constexpr void metric_of_rows(std::string_view name, metrics::metric const& of, tensor target, tensor output) {
+    tensor const both = concatenate({output, target});
+    metric(name, sum(both));  // checks the name
+    auto& own = step_->metrics.back();
+    own.keeps_rows = true;
+    own.has_classes = target.length(-1) != output.length(-1);
+    own.of = of;
+    own.width = output.length(-1);
+    own.rows = output.length(0) / batch_;
+    own.value = reshape(both, {batch_, own.reported()}).id;
+  }
   constexpr tensor flat(tensor x) { return reshape(x, {static_cast<int>(x.shape().size())}); }
 
   template <Optimizer O>

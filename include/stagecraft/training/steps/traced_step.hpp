@@ -36,6 +36,12 @@ struct traced_step {
     bool is_plain = false;                 ///< true: it has one output, and adds nothing to the loss
     bool has_stages = false;               ///< true: it is pipelined
   };
+  /// A call of a model: the operations [first, end).
+  struct call {
+    static constexpr int most_inputs = 4;
+    int member = -1, first = 0, end = 0, output = -1, input_count = 0;
+    int inputs[most_inputs]{};
+  };
   /// The last call of a loss of the library's kind.
   struct loss_call {
     tracing::type_tag const* type = tracing::no_type;
@@ -46,8 +52,9 @@ struct traced_step {
   struct sub_step {
     tracing::type_tag const* optimizer = tracing::no_type;
     int loss = -1;
-    int end = 0;         ///< number of operations of the list when it was called
-    bool moves[most]{};  ///< models whose weights it moves
+    int end = 0;                    ///< number of operations of the list when it was called
+    char const* word = "minimize";  ///< what ends it
+    bool moves[most]{};             ///< models whose weights it moves
     /// True for `apply` and `average`: penalties have no part in the gradients, which the step gives.
     bool has_own_gradients = false;
     bool is_average = false;
@@ -59,6 +66,15 @@ struct traced_step {
     metrics::metric_result const* result = nullptr;  ///< null: the mean
     diagnostics::own_options options = {};           ///< the metric's members
     int columns = 1, rows = 1;
+    /// True for a metric of counts, such as auc: a sample reports `rows` rows of `width` values and, after them, the
+    /// values' targets or one class number, as the metric's state takes them.
+    bool keeps_rows = false, has_classes = false;
+    int width = 1;
+    metrics::metric of = {};
+    /// Numbers of one sample that a batch reports.
+    [[nodiscard]] constexpr int reported() const {
+      return keeps_rows ? rows * (width + (has_classes ? 1 : width)) : columns;
+    }
     /// The number after `batches` batches, from the sums of what they have reported.
     [[nodiscard]] double of_sums(double const* sums, std::int64_t batches) const {
       if (result == nullptr) return sums[0] / static_cast<double>(batches);
@@ -73,6 +89,7 @@ struct traced_step {
   tracer* ops = nullptr;
   bool const* moves = nullptr;  ///< models that the sub-step moves; null: not known yet
   tracing::growing_array<member> members;
+  tracing::growing_array<call> calls;
   tracing::growing_array<sub_step> sub_steps;
   tracing::growing_array<metric> metrics;
   tracing::growing_array<block> blocks;
@@ -82,6 +99,23 @@ struct traced_step {
   int current = -1;    ///< its model
   bool again = false;  ///< true: the layer has been called before
   int next_weight = 0;
+  // Calls of models that are calls of a graph around this trace.
+  bool stands_beside_models = false;            ///< true: models are not traced
+  tracing::array_view<tensor const> outputs{};  ///< outputs of the calls from `first_output` on
+  int first_output = 0;
+
+  /// The output of the next call of a model that is not traced: zeros if nothing that is wanted depends on it.
+  constexpr tensor output_of_call(extents const& shape) const {
+    int const number = static_cast<int>(calls.size()) - first_output;
+    bool const is_known = number >= 0 && number < static_cast<int>(outputs.size());
+    return is_known ? outputs[static_cast<std::size_t>(number)] : ops->full(shape, 0);
+  }
+  constexpr void record_call(int member, int first, tensor output, tracing::array_view<tensor const> inputs) {
+    auto& own = calls.emplace_back();
+    own = {member, first, ops->list().size(), output.id, static_cast<int>(inputs.size())};
+    for (int i = 0; i < own.input_count && i < call::most_inputs; ++i)
+      own.inputs[i] = inputs[static_cast<std::size_t>(i)].id;
+  }
 
   /// The list's `weight_of_step`: a layer that is called again gets the weights that it made in its first call.
   static constexpr tensor find_weight(tracer& ops, parameter const& described) {

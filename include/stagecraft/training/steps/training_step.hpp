@@ -33,12 +33,25 @@ class trained : public operations::step_member {
     tensor const inputs[]{first, more...};
     auto& step = *first.list->step;
     int const known = step.number_of(*this), number = known < 0 ? join(step) : known;
+    constexpr std::size_t outputs = graph_of<M>.outputs_of(0).size();
+    if constexpr (outputs == 1) {
+      if (step.stands_beside_models) {
+        constexpr int call = graph_of<M>.outputs_of(0)[0];
+        auto const of = operations::extents::of_batch(first.length(0), graph_of<M>.call(call).shape);
+        tensor const result = step.output_of_call(of);
+        step.record_call(number, first.list->size(), result, inputs);
+        return result;
+      }
+    }
     check_inputs(*first.list, inputs);
+    int const begin = first.list->size();
     operations::detail::model_call<M> call(step, number, known >= 0);
     if (!first.list->problem.failed()) call.run(inputs);
     for (tensor const each : inputs) step.members[number].inputs.push_back(each.id);
-    if (!first.list->problem.failed()) step.members[number].output = call.output(0).id;
-    constexpr std::size_t outputs = graph_of<M>.outputs_of(0).size();
+    if (!first.list->problem.failed()) {
+      step.members[number].output = call.output(0).id;
+      step.record_call(number, begin, call.output(0), inputs);
+    }
     if constexpr (outputs == 1) {
       return first.list->problem.failed() ? first : call.output(0);
     } else {
@@ -153,9 +166,9 @@ struct step_options {
   gradient_accumulation_options gradient_accumulation = {};
   /// Copies of the models, each of which takes batches of its own; 0: as many as the machine has devices for.
   int num_replicas = 0;
-  /// How the gradients of the replicas become one, wherever `minimize` stands.
+  /// The reduction of the replicas' gradients, wherever `minimize` stands.
   stagecraft::cross_replica_reduction cross_replica_reduction = stagecraft::cross_replica_reduction::sum;
-  /// Which of the replicas' metrics are reported.
+  /// The replicas whose metrics are reported.
   stagecraft::replicated_metric_reduction_method replicated_metric_reduction_method =
       stagecraft::replicated_metric_reduction_method::none;
   std::uint64_t seed = 1;  ///< seed of the initial weights, of the random numbers and of the shuffling

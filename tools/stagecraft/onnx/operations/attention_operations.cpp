@@ -44,7 +44,7 @@ attention_node description_of(trace& to, onnx_node const& node) {
   return made;
 }
 
-/// The same where data says how many keys of each sample are no padding; its queries are the last of them.
+/// Attention where data says how many keys of each sample are no padding; its queries are the last of them.
 std::string positions_in_padded(trace& to, onnx_node const& node, attention_node const& of) {
   node_maker const make(to, node);
   auto const left = node.integer("left_window_size", -1), right = node.integer("right_window_size", -1);

@@ -334,7 +334,7 @@ void combine_elements(trace& to, onnx_node const& node) {
   to.set_alias(node, x, 0);
 }
 
-/// The same for rows: one after the other.
+/// Combines rows one after the other.
 void combine_rows(trace& to, onnx_node const& node) {
   node_maker const make(to, node);
   auto places = to.required(node, 1);

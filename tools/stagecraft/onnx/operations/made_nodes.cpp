@@ -121,7 +121,7 @@ void likelihood_loss(trace& to, onnx_node const& node, std::string const& logari
 
 void cross_entropy_loss(trace& to, onnx_node const& node) {
   if (!has_input(node, 0) || !has_input(node, 1)) throw unsupported("lacks inputs");
-  // Before opset 13, LogSoftmax is along all axes from one on, and the classes of a loss are along one.
+  // Until opset 12, LogSoftmax is along all axes from one on, and the classes of a loss are along one.
   node_maker const make(to, node);
   constexpr std::int64_t first_of_one_axis = 13;
   auto const logarithms =
@@ -324,6 +324,7 @@ void add_made_converters(std::map<std::string, onnx_converter>& to) {
   to["OptionalGetElement"] = [](trace& t, onnx_node const& node) { t.set_alias(node, node.inputs.at(0), 0); };
   add_attention_operations(to), add_pooling_operations(to), add_resize_operations(to);
   add_sampling_operations(to), add_transform_operations(to), add_state_operations(to), add_region_operations(to);
+  add_quantized_operations(to), add_microsoft_attention(to);
   add_einsum_operations(to), add_tap_operations(to);
   auto const normalize = to.at("LayerNormalization");
   to["LayerNormalization"] = [=](trace& t, onnx_node const& node) {

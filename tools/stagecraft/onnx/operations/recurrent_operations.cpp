@@ -40,7 +40,7 @@ struct recurrent_node {
   int units = 0, directions = 1, steps = 1, axis = 1;  ///< axis: that of steps here
   bool is_backward = false, is_batch_first = false, resets_after = false, is_coupled = false;
   float clip = 0;
-  std::vector<std::string> activations;  ///< of both directions
+  std::vector<std::string> activations;  ///< names of the first direction, then of the second
   [[nodiscard]] int gates() const { return type == "LSTM" ? 4 : type == "GRU" ? 3 : 1; }
 };
 

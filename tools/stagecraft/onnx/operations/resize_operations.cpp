@@ -16,7 +16,7 @@ using operands = std::vector<source_text>;
 
 std::size_t at(int index) { return static_cast<std::size_t>(index); }
 
-/// How one axis is resized.
+/// The resizing of one axis.
 struct resized_axis {
   int axis = 0, old_length = 0, length = 0;
   double scale = 1;

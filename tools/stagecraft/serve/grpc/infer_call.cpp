@@ -16,34 +16,64 @@ namespace {
 
 namespace api = inference;
 
-/// Refuses parameters that would change the answer if they were not ignored.
-template <class Parameters>
-void check_parameters(Parameters const& parameters, std::string const& of) {
-  for (auto const* each : {"shared_memory_region", "classification", "sequence_id"}) {
-    auto const found = parameters.find(each);
-    if (found == parameters.end()) continue;
-    auto const& value = found->second;
-    bool const is_none =
-        value.parameter_choice_case() == api::InferParameter::kInt64Param
-            ? value.int64_param() == 0
-            : value.parameter_choice_case() == api::InferParameter::kUint64Param && value.uint64_param() == 0;
-    if (!is_none) throw http_error{400, of + " has the parameter '" + each + "', which is not taken"};
-  }
+using parameters = google::protobuf::Map<std::string, api::InferParameter>;
+
+/// A parameter that is a whole number from 0 on; none if it is not there.
+std::optional<std::int64_t> number_of(parameters const& all, char const* name) {
+  auto const found = all.find(name);
+  if (found == all.end()) return std::nullopt;
+  auto const& value = found->second;
+  std::int64_t result = -1;
+  if (value.parameter_choice_case() == api::InferParameter::kInt64Param) result = value.int64_param();
+  if (value.parameter_choice_case() == api::InferParameter::kUint64Param)
+    result = static_cast<std::int64_t>(std::min(value.uint64_param(), std::uint64_t{1} << 62));
+  if (result < 0) throw http_error{400, "the parameter '" + std::string(name) + "' is no number from 0 on"};
+  return result;
 }
 
-/// The time that a request allows itself, in microseconds: Triton's parameter `timeout`.
-std::chrono::microseconds time_of(rpc_call const& call, api::ModelInferRequest const& request) {
-  auto most = std::chrono::duration_cast<std::chrono::microseconds>(call.options().time);
-  auto const found = request.parameters().find("timeout");
-  if (found == request.parameters().end()) return most;
-  auto const& value = found->second;
-  std::int64_t given = -1;
-  if (value.parameter_choice_case() == api::InferParameter::kInt64Param) given = value.int64_param();
-  if (value.parameter_choice_case() == api::InferParameter::kUint64Param)
-    given = static_cast<std::int64_t>(std::min(value.uint64_param(), std::uint64_t{1} << 62));
-  if (given < 0) throw http_error{400, "the parameter 'timeout' is no time in microseconds"};
-  if (given > 0 && (most.count() == 0 || given < most.count())) most = std::chrono::microseconds(given);
-  return most;
+/// The part of shared memory that parameters name; without a region if they name none.
+shared_part part_of(parameters const& all) {
+  shared_part result;
+  auto const found = all.find("shared_memory_region");
+  if (found == all.end()) return result;
+  result.region = found->second.string_param();
+  result.offset = static_cast<std::uint64_t>(number_of(all, "shared_memory_offset").value_or(0));
+  result.size = static_cast<std::uint64_t>(number_of(all, "shared_memory_byte_size").value_or(0));
+  if (result.region.empty()) throw http_error{400, "the parameter 'shared_memory_region' names none"};
+  return result;
+}
+
+bool is_set(parameters const& all, char const* name) {
+  auto const found = all.find(name);
+  if (found == all.end()) return false;
+  if (found->second.parameter_choice_case() != api::InferParameter::kBoolParam)
+    throw http_error{400, "the parameter '" + std::string(name) + "' is no boolean"};
+  return found->second.bool_param();
+}
+
+/// Triton's parameters of calls: a time in microseconds, a priority, a sequence.
+call_options options_of(rpc_call const& call, parameters const& all) {
+  call_options result;
+  result.time = std::chrono::duration_cast<std::chrono::microseconds>(call.options().time);
+  std::chrono::microseconds const given(number_of(all, "timeout").value_or(0));
+  if (given.count() > 0 && (result.time.count() == 0 || given < result.time)) result.time = given;
+  auto const priority = number_of(all, "priority").value_or(0);
+  if (priority > most_priority)
+    throw http_error{400, "the parameter 'priority' is above " + std::to_string(most_priority)};
+  result.priority = static_cast<int>(priority);
+  auto& sequence = result.sequence;
+  sequence.starts = is_set(all, "sequence_start");
+  sequence.ends = is_set(all, "sequence_end");
+  auto const id = all.find("sequence_id");
+  if (id == all.end()) return result;
+  sequence.is_text = id->second.parameter_choice_case() == api::InferParameter::kStringParam;
+  if (sequence.is_text)
+    sequence.id = id->second.string_param();
+  else if (id->second.parameter_choice_case() == api::InferParameter::kUint64Param && id->second.uint64_param() > 0)
+    sequence.id = std::to_string(id->second.uint64_param());
+  else if (auto const number = number_of(all, "sequence_id").value_or(0); number > 0)
+    sequence.id = std::to_string(number);
+  return result;
 }
 
 /// Calls `with(list)` with the contents of a type, and counts the numbers of all lists in `count`. Throws http_error
@@ -103,8 +133,8 @@ std::vector<float> numbers_of(api::ModelInferRequest::InferInputTensor const& in
 
 }  // namespace
 
-std::optional<std::int64_t> kserve_version(std::string const& text) {
-  if (text.empty()) return std::nullopt;
+std::int64_t kserve_version(std::string const& text) {
+  if (text.empty()) return 0;
   std::int64_t number = 0;
   auto const* const end = text.data() + text.size();
   auto const [last, problem] = std::from_chars(text.data(), end, number);
@@ -117,51 +147,69 @@ std::optional<std::int64_t> kserve_version(std::string const& text) {
 served_version find_kserve_version(server_calls& calls, std::string const& model, std::string const& version) {
   auto const number = kserve_version(version);
   try {
-    return calls.find(model, number);
+    return calls.find(model, {.number = number, .label = ""});
   } catch (http_error const&) {
+    bool const is_known = number > 0 && !calls.states(model).empty();
     throw http_error{404, "Request for unknown model: '" + model + "' " +
-                              (number && !calls.states(model).empty() ? "version " + version + " is not at ready state"
-                                                                      : std::string("is not found"))};
+                              (is_known ? "version " + version + " is not at ready state" : "is not found")};
   }
 }
 
 void infer(rpc_call& call, api::ModelInferRequest const& request, api::ModelInferResponse& response) {
-  auto const version = find_kserve_version(call.calls(), request.model_name(), request.model_version());
-  auto const& known = version.runtime->description();
-  auto const most = time_of(call, request);
-  check_parameters(request.parameters(), "the request");
+  auto options = options_of(call, request.parameters());
+  auto version = find_kserve_version(call.calls(), request.model_name(), request.model_version());
+  if (request.model_version().empty())
+    version = call.calls().find(request.model_name(), std::move(version), options.sequence);
+  auto const& known = version.description();
   if (request.inputs_size() > static_cast<int>(known.inputs.size()))
     throw http_error{400, "there are more inputs than the model's"};
   bool const is_raw = request.raw_input_contents_size() > 0;
-  if (is_raw && request.raw_input_contents_size() != request.inputs_size())
-    throw http_error{400, "expected " + std::to_string(request.inputs_size()) + " raw_input_contents, found " +
+  auto const given = std::count_if(request.inputs().begin(), request.inputs().end(), [](auto const& one) {
+    return !one.parameters().contains("shared_memory_region");
+  });
+  if (is_raw && request.raw_input_contents_size() != given)
+    throw http_error{400, "expected " + std::to_string(given) + " raw_input_contents, found " +
                               std::to_string(request.raw_input_contents_size())};
+  int next_raw = 0;
   input_tensors inputs(known.inputs);
   std::size_t bytes = request.ByteSizeLong();
   for (int i = 0; i < request.inputs_size(); ++i) {
     auto const& each = request.inputs(i);
-    check_parameters(each.parameters(), "input '" + each.name() + "'");
     auto const type = kserve_type(each.name(), each.datatype());
     std::vector<std::int64_t> const shape(each.shape().begin(), each.shape().end());
-    auto values = numbers_of(each, type, shape, is_raw ? &request.raw_input_contents(i) : nullptr);
+    std::vector<float> values;
+    if (auto const part = part_of(each.parameters()); !part.region.empty()) {
+      auto const& memory = call.calls().memory();
+      auto const size = static_cast<std::size_t>(element_count(each.name(), shape)) * io::facts_of(type).size;
+      check_memory_size(each.name(), part, size);
+      call.count_bytes(bytes + size);
+      values = numbers_of_bytes(each.name(), type, shape, memory.read(part));
+    } else {
+      values = numbers_of(each, type, shape, is_raw ? &request.raw_input_contents(next_raw++) : nullptr);
+    }
     bytes += values.size() * sizeof(float);
     call.count_bytes(bytes);
     inputs.values[inputs.place_of(each.name(), shape)] = std::move(values);
   }
   inputs.check_all();
   std::vector<std::size_t> wanted;
+  std::vector<std::int64_t> classes(known.outputs.size());
+  std::vector<shared_part> parts(known.outputs.size());
   for (auto const& each : request.outputs()) {
-    check_parameters(each.parameters(), "output '" + each.name() + "'");
     auto const place = place_of_output(known.outputs, each.name());
     if (std::find(wanted.begin(), wanted.end(), place) != wanted.end())
       throw http_error{400, "output '" + each.name() + "' is asked for twice"};
     wanted.push_back(place);
+    classes[place] = number_of(each.parameters(), "classification").value_or(0);
+    parts[place] = part_of(each.parameters());
+    if (classes[place] > 0 && !parts[place].region.empty())
+      throw http_error{400, "output '" + each.name() + "' has 'classification' and shared memory as well"};
   }
   for (std::size_t i = 0; request.outputs().empty() && i < known.outputs.size(); ++i) wanted.push_back(i);
 
   auto const samples = inputs.samples;
-  auto const outputs =
-      call.calls().call(version, std::move(inputs.values), samples, call.counted(), call.time_left(most));
+  options.time = call.time_left(options.time);
+  auto const outputs = call.calls().call(version, std::move(inputs.values), samples, call.counted(), options);
   response.set_model_name(request.model_name());
   response.set_model_version(std::to_string(version.number));
   response.set_id(request.id());
@@ -169,10 +217,29 @@ void infer(rpc_call& call, api::ModelInferRequest const& request, api::ModelInfe
     auto const& spec = known.outputs[place];
     auto& tensor = *response.add_outputs();
     tensor.set_name(spec.name);
+    if (classes[place] > 0) {
+      auto const found = best_classes(outputs[place], samples, classes[place]);
+      tensor.set_datatype("BYTES");
+      tensor.add_shape(samples);
+      tensor.add_shape(static_cast<std::int64_t>(found.size()) / samples);
+      response.add_raw_output_contents(packed_texts(found));
+      continue;
+    }
     tensor.set_datatype("FP32");
     tensor.add_shape(samples);
     for (auto const length : spec.shape) tensor.add_shape(length);
-    response.add_raw_output_contents(outputs[place].data(), outputs[place].size() * sizeof(float));
+    auto const size = outputs[place].size() * sizeof(float);
+    auto const& part = parts[place];
+    if (part.region.empty()) {
+      response.add_raw_output_contents(outputs[place].data(), size);
+      continue;
+    }
+    call.calls().memory().write(part, outputs[place].data(), size);
+    auto& told = *tensor.mutable_parameters();
+    told["shared_memory_region"].set_string_param(part.region);
+    told["shared_memory_offset"].set_int64_param(static_cast<std::int64_t>(part.offset));
+    told["shared_memory_byte_size"].set_int64_param(static_cast<std::int64_t>(size));
+    response.add_raw_output_contents("");
   }
 }
 

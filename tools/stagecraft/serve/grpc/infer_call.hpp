@@ -6,13 +6,12 @@
 #include "serve/grpc/rpc_call.hpp"
 
 #include <cstdint>
-#include <optional>
 #include <string>
 
 namespace stagecraft::tool {
 
-/// The number of a version, none for an empty text. Throws http_error 400 if it is no number above 0.
-[[nodiscard]] std::optional<std::int64_t> kserve_version(std::string const& text);
+/// The number of a version, 0 for an empty text. Throws http_error 400 if it is no number above 0.
+[[nodiscard]] std::int64_t kserve_version(std::string const& text);
 /// Finds a model's version. Throws http_error 400, and 404 with Triton's words.
 [[nodiscard]] served_version find_kserve_version(server_calls& calls, std::string const& model,
                                                  std::string const& version);

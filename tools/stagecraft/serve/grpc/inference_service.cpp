@@ -23,9 +23,9 @@ void write_tensors(std::vector<serving::tensor_spec> const& specs, Tensors& to) 
 
 void write_metadata(rpc_call& call, api::ModelMetadataRequest const& request, api::ModelMetadataResponse& response) {
   auto const version = find_kserve_version(call.calls(), request.name(), request.version());
-  auto const& known = version.runtime->description();
+  auto const& known = version.description();
   response.set_name(request.name());
-  response.add_versions(std::to_string(version.number));
+  for (auto const number : call.calls().numbers(request.name())) response.add_versions(std::to_string(number));
   response.set_platform("stagecraft");
   write_tensors(known.inputs, *response.mutable_inputs());
   write_tensors(known.outputs, *response.mutable_outputs());
@@ -35,7 +35,7 @@ void write_metadata(rpc_call& call, api::ModelMetadataRequest const& request, ap
 bool is_ready(rpc_call& call, api::ModelReadyRequest const& request) {
   auto const number = kserve_version(request.version());
   try {
-    (void)call.calls().find(request.name(), number);
+    (void)call.calls().find(request.name(), {.number = number, .label = ""});
     return true;
   } catch (http_error const&) {
     return false;
@@ -43,16 +43,26 @@ bool is_ready(rpc_call& call, api::ModelReadyRequest const& request) {
 }
 
 void write_index(rpc_call& call, api::RepositoryIndexRequest const& request, api::RepositoryIndexResponse& response) {
-  for (auto const& name : call.calls().names())
-    for (auto const& [number, of] : call.calls().states(name)) {
-      bool const is_available = of.state == "AVAILABLE";
-      if (request.ready() && !is_available) continue;
-      auto& model = *response.add_models();
-      model.set_name(name);
-      model.set_version(std::to_string(number));
-      model.set_state(is_available ? "READY" : "UNAVAILABLE");
-      model.set_reason(is_available ? "" : of.error_message.empty() ? "unloaded" : of.error_message);
-    }
+  for (auto const& each : index_of(call.calls(), request.ready())) {
+    auto& model = *response.add_models();
+    model.set_name(each.name);
+    model.set_version(each.version);
+    model.set_state(each.state);
+    model.set_reason(each.reason);
+  }
+}
+
+/// Refuses parameters, which would have to be obeyed.
+template <class Request>
+void check_parameters(Request const& request, bool unloads) {
+  for (auto const& [name, value] : request.parameters())
+    if (!unloads || name != "unload_dependents")
+      throw http_error{400, "the parameter '" + name + "' is not taken: a model is what its folder has"};
+}
+
+void write(call_times::sum const& of, api::StatisticDuration& to) {
+  to.set_count(static_cast<std::uint64_t>(of.calls));
+  to.set_ns(static_cast<std::uint64_t>(of.nanoseconds));
 }
 
 void write_statistics(rpc_call& call, api::ModelStatisticsRequest const& request,
@@ -65,17 +75,15 @@ void write_statistics(rpc_call& call, api::ModelStatisticsRequest const& request
     model.set_version(std::to_string(version.number));
     model.set_inference_count(static_cast<std::uint64_t>(counts.samples));
     model.set_execution_count(static_cast<std::uint64_t>(counts.batches));
-    auto const failed = counts.failed_calls + counts.left_calls;
-    model.mutable_inference_stats()->mutable_success()->set_count(
-        static_cast<std::uint64_t>(std::max<std::int64_t>(counts.calls - failed - counts.waiting, 0)));
-    model.mutable_inference_stats()->mutable_fail()->set_count(
-        static_cast<std::uint64_t>(failed + counts.refused_calls));
+    model.set_last_inference(static_cast<std::uint64_t>(version.times->last()));
+    write(version.times->succeeded(), *model.mutable_inference_stats()->mutable_success());
+    write(version.times->failed(), *model.mutable_inference_stats()->mutable_fail());
   };
   if (!request.name().empty())
     return add(request.name(), find_kserve_version(call.calls(), request.name(), request.version()));
   for (auto const& name : call.calls().names()) {
     try {
-      add(name, call.calls().find(name, number));
+      add(name, call.calls().find(name, {.number = number, .label = ""}));
     } catch (http_error const&) {  // it has no version yet
     }
   }
@@ -108,7 +116,7 @@ class inference_service final : public api::GRPCInferenceService::CallbackServic
     return answer_now(core_, context, true, [=](rpc_call&) {
       response->set_name("stagecraft");
       response->set_version(version_text());
-      for (auto const* each : {"model_repository", "statistics"}) response->add_extensions(each);
+      for (auto const* each : triton_extensions) response->add_extensions(each);
     });
   }
   reactor_pointer ModelMetadata(context_pointer context, api::ModelMetadataRequest const* request,
@@ -131,6 +139,46 @@ class inference_service final : public api::GRPCInferenceService::CallbackServic
   reactor_pointer RepositoryIndex(context_pointer context, api::RepositoryIndexRequest const* request,
                                   api::RepositoryIndexResponse* response) override {
     return answer_now(core_, context, true, [=](rpc_call& call) { write_index(call, *request, *response); });
+  }
+  reactor_pointer RepositoryModelLoad(context_pointer context, api::RepositoryModelLoadRequest const* request,
+                                      api::RepositoryModelLoadResponse*) override {
+    return answer_later(core_, context, request->ByteSizeLong(), [=](rpc_call& call) {
+      check_parameters(*request, false);
+      call.calls().load(request->model_name());
+    });
+  }
+  reactor_pointer RepositoryModelUnload(context_pointer context, api::RepositoryModelUnloadRequest const* request,
+                                        api::RepositoryModelUnloadResponse*) override {
+    return answer_later(core_, context, request->ByteSizeLong(), [=](rpc_call& call) {
+      check_parameters(*request, true);
+      call.calls().unload(request->model_name());
+    });
+  }
+  reactor_pointer SystemSharedMemoryStatus(context_pointer context,
+                                           api::SystemSharedMemoryStatusRequest const* request,
+                                           api::SystemSharedMemoryStatusResponse* response) override {
+    return answer_now(core_, context, true, [=](rpc_call& call) {
+      for (auto const& each : call.calls().memory().list(request->name())) {
+        auto& region = (*response->mutable_regions())[each.name];
+        region.set_name(each.name);
+        region.set_key(each.key);
+        region.set_offset(each.offset);
+        region.set_byte_size(each.size);
+      }
+    });
+  }
+  reactor_pointer SystemSharedMemoryRegister(context_pointer context,
+                                             api::SystemSharedMemoryRegisterRequest const* request,
+                                             api::SystemSharedMemoryRegisterResponse*) override {
+    return answer_now(core_, context, true, [=](rpc_call& call) {
+      call.calls().memory().add({request->name(), request->key(), request->offset(), request->byte_size()});
+    });
+  }
+  reactor_pointer SystemSharedMemoryUnregister(context_pointer context,
+                                               api::SystemSharedMemoryUnregisterRequest const* request,
+                                               api::SystemSharedMemoryUnregisterResponse*) override {
+    return answer_now(core_, context, true,
+                      [=](rpc_call& call) { call.calls().memory().remove(request->name()); });
   }
 
  private:

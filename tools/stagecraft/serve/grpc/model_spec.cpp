@@ -5,17 +5,21 @@ namespace stagecraft::tool {
 
 using tensorflow::serving::ModelSpec;
 
-std::optional<std::int64_t> version_of(ModelSpec const& spec) {
-  if (spec.version_choice_case() == ModelSpec::kVersionLabel)
-    throw http_error{400, "Unrecognized servable version label: " + spec.version_label()};
-  if (!spec.has_version()) return std::nullopt;
-  return spec.version().value();
+version_choice choice_of(ModelSpec const& spec) {
+  if (spec.version_choice_case() == ModelSpec::kVersionLabel) {
+    if (spec.version_label().empty()) throw http_error{400, "Unrecognized servable version label: "};
+    return {.number = 0, .label = spec.version_label()};
+  }
+  if (!spec.has_version()) return {};
+  auto const number = spec.version().value();
+  // No version has such a number, and 0 would be the highest one.
+  return {.number = number < 1 ? -1 : number, .label = ""};
 }
 
 served_version find(server_calls& calls, bool has_spec, ModelSpec const& spec) {
   if (!has_spec) throw http_error{400, "Missing ModelSpec"};
   if (spec.name().empty()) throw http_error{400, "ModelSpec has no name specified."};
-  return calls.find(spec.name(), version_of(spec));
+  return calls.find(spec.name(), choice_of(spec));
 }
 
 void check_signature(std::string const& name) {

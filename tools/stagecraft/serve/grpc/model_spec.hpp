@@ -6,17 +6,16 @@
 #include "tensorflow_serving.pb.h"
 
 #include <cstdint>
-#include <optional>
 #include <string>
 
 namespace stagecraft::tool {
 
 inline constexpr char const* default_signature = "serving_default";
 
-/// The number of the version that is asked for; none for the present one. Throws http_error 400 for a label, since
-/// versions have none.
-[[nodiscard]] std::optional<std::int64_t> version_of(tensorflow::serving::ModelSpec const& spec);
-/// Finds the version. Throws http_error 400 without a model's name, 404 if there is none.
+/// The version that is asked for.
+[[nodiscard]] version_choice choice_of(tensorflow::serving::ModelSpec const& spec);
+/// Finds the version. Throws http_error 400 without a model's name, 404 if there is none, 400 for a label that it
+/// does not have.
 [[nodiscard]] served_version find(server_calls& calls, bool has_spec, tensorflow::serving::ModelSpec const& spec);
 /// Throws rpc_error FAILED_PRECONDITION, as TensorFlow Serving, for any signature but the only one.
 void check_signature(std::string const& name);

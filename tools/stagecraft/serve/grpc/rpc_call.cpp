@@ -2,6 +2,7 @@
 #include "serve/grpc/rpc_call.hpp"
 
 #include "serve/token.hpp"
+#include "serve/trace_id.hpp"
 
 namespace stagecraft::tool {
 
@@ -38,12 +39,26 @@ void rpc_call::check_token() const {
   if (!is_same_token(bearer_token(value), core_.options.token)) throw http_error{401, "a bearer token is asked for"};
 }
 
+void rpc_call::tell(grpc::Status const& status) noexcept {
+  try {
+    if (status.error_code() == grpc::StatusCode::UNAVAILABLE)
+      context_.AddTrailingMetadata("grpc-retry-pushback-ms", "1000");
+    auto const found = context_.client_metadata().find("traceparent");
+    if (found == context_.client_metadata().end()) return;
+    std::string_view const value(found->second.data(), found->second.length());
+    if (is_trace_id(value)) context_.AddTrailingMetadata("traceparent", std::string(value));
+  } catch (std::bad_alloc const&) {  // the status is told without it
+  }
+}
+
 grpc::Status status_of(http_error const& why) {
   auto const code = [&] {
     switch (why.status) {
       case 400: return grpc::StatusCode::INVALID_ARGUMENT;
       case 401: return grpc::StatusCode::UNAUTHENTICATED;
+      case 403: return grpc::StatusCode::PERMISSION_DENIED;
       case 404: return grpc::StatusCode::NOT_FOUND;
+      case 412: return grpc::StatusCode::FAILED_PRECONDITION;
       case 413: return grpc::StatusCode::RESOURCE_EXHAUSTED;
       case 501: return grpc::StatusCode::UNIMPLEMENTED;
       case 503: return grpc::StatusCode::UNAVAILABLE;

@@ -46,7 +46,7 @@ struct rpc_error {
 /// One call's part of the work: its bytes and its time.
 class rpc_call {
  public:
-  rpc_call(rpc_core& core, grpc::CallbackServerContext const& context)
+  rpc_call(rpc_core& core, grpc::CallbackServerContext& context)
       : core_(core), context_(context), counted_(core.calls.bytes_in_flight()) {}
 
   /// Counts a request's bytes. Throws http_error 503 if all requests have too many.
@@ -60,10 +60,13 @@ class rpc_call {
   [[nodiscard]] rpc_options const& options() const noexcept { return core_.options; }
   /// Throws http_error 401 if the call lacks the token.
   void check_token() const;
+  /// Puts the call's trace id beside its status, and, if it may be tried again, when: gRPC's clients obey it. A call is
+  /// told once, before it is finished.
+  void tell(grpc::Status const& status) noexcept;
 
  private:
   rpc_core& core_;
-  grpc::CallbackServerContext const& context_;
+  grpc::CallbackServerContext& context_;
   counted_bytes counted_;
   std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
 };
@@ -108,7 +111,9 @@ template <class Work>
                                                    bool needs_token, Work const& work) {
   auto* const reactor = context->DefaultReactor();
   rpc_call call(core, *context);
-  reactor->Finish(guarded(call, needs_token, work));
+  auto const status = guarded(call, needs_token, work);
+  call.tell(status);
+  reactor->Finish(status);
   return reactor;
 }
 
@@ -124,6 +129,7 @@ template <class Work>
       if (context_.IsCancelled()) return reactor_->Finish(grpc::Status::CANCELLED);
       auto const status = guarded(call, true, work_);
       call.counted().clear();
+      call.tell(status);
       reactor_->Finish(status);
     }
     rpc_call call;
@@ -144,7 +150,9 @@ template <class Work>
         if (!core.pool.take(any)) throw http_error{503, "as many requests wait as may wait"};
       },
       false);
-  if (!status.ok()) reactor->Finish(status);
+  if (status.ok()) return reactor;
+  refusal.tell(status);
+  reactor->Finish(status);
   return reactor;
 }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "serve/http/http_session.hpp"
 
+#include "serve/trace_id.hpp"
+
 #include <algorithm>
 #include <cctype>
 #include <charconv>
@@ -112,6 +114,7 @@ void http_session::begin_request() {
   task_ = std::make_unique<http_task>(*rules_.bytes_in_flight);
   refused_.reset();
   size_ = refused_bytes_ = 0;
+  take_trace(head.value("traceparent"));
   auto const path = path_of(head.target);
   if (!path) return refuse_and_close(error_response(400, "the target cannot be read"));
   task_->request.method = is_head_ ? "GET" : head.method;
@@ -141,6 +144,11 @@ void http_session::begin_request() {
     bool const has_body = head.is_chunked || head.content_length.value_or(0) > 0;
     if (has_body && !parser_.has_bytes()) output_ += "HTTP/1.1 100 Continue\r\n\r\n";
   }
+}
+
+void http_session::take_trace(std::string_view value) {
+  trace_.clear();
+  if (is_trace_id(value)) trace_ = value;
 }
 
 void http_session::refuse(http_response response) {
@@ -209,12 +217,14 @@ void http_session::write(http_response const& response, bool is_packed, bool clo
   if (response.json_length >= 0) add("Inference-Header-Content-Length", std::to_string(response.json_length));
   if (response.status == 401) add("WWW-Authenticate", "Bearer");
   if (response.status == 503) add("Retry-After", "1");
+  if (!trace_.empty()) add("traceparent", trace_);
   if (is_closing_)
     add("Connection", "close");
   else if (!is_http_1_1_)
     add("Connection", "keep-alive");
   output_ += "\r\n";
   if (!is_head_) output_ += response.body;
+  trace_.clear();
   is_head_ = false;
   is_http_1_1_ = keeps_alive_ = true;
 }

@@ -92,6 +92,8 @@ class http_session {
   void refuse_and_close(http_response const& response);
   [[nodiscard]] std::unique_ptr<http_task> finish_request();
   void write(http_response const& response, bool is_packed, bool closes);
+  /// Takes the request's trace id, if it is one.
+  void take_trace(std::string_view value);
 
   http_rules const& rules_;
   http_parser parser_;
@@ -99,6 +101,7 @@ class http_session {
   std::unique_ptr<http_task> task_;       // the task whose body is being read
   std::unique_ptr<http_task> answered_;   // the task whose answer is being written, until which it counts
   std::optional<http_response> refused_;  // the answer of a refused request
+  std::string trace_;                     // the trace id of the request that is being answered
   std::size_t size_ = 0;                  // received bytes of the body
   std::size_t refused_bytes_ = 0;
   bool is_head_ = false, keeps_alive_ = true, is_http_1_1_ = true;

@@ -3,6 +3,7 @@
 // call, with tensors in the memory of the tile.
 #pragma once
 
+#include <stagecraft/diagnostics/for_each_index.hpp>
 #include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/engine/policy/pass_memory.hpp>
 #include <stagecraft/engine/policy/weight_storage.hpp>
@@ -14,7 +15,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <type_traits>
-#include <utility>
 #include <vector>
 
 namespace stagecraft::tiles {
@@ -140,9 +140,7 @@ class custom_run {
 
   template <class Each>
   static void for_each_weight(Each const& each) {
-    [&]<std::size_t... Index>(std::index_sequence<Index...>) {
-      (each.template operator()<Index>(), ...);
-    }(std::make_index_sequence<weights>{});
+    for_each_index<weights>(each);
   }
   float* beside(std::size_t floats) {
     beside_.emplace_back(static_cast<long long>(floats));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "serve/version_folders.hpp"
+#include "serve/models/version_folders.hpp"
 
 #include <stagecraft/serving/application_file.hpp>
 #include <algorithm>

@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "serve/models/served_models.hpp"
+
+#include "applications/application_source.hpp"
+#include "serve/http/http_message.hpp"
+#include "serve/json_reader.hpp"
+#include "serve/models/version_folders.hpp"
+#include "serve/models/warm_up.hpp"
+
+#include <stagecraft/diagnostics/exceptions.hpp>
+#include <stagecraft/serving/application_file.hpp>
+#include <algorithm>
+#include <cstdio>
+#include <exception>
+#include <filesystem>
+#include <iterator>
+#include <limits>
+#include <optional>
+#include <set>
+#include <string_view>
+#include <utility>
+
+namespace stagecraft::tool {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+/// Reads the time that an application was converted with, without a tree of values: see json_writer.
+std::optional<int> read_timeout(std::string const& path) {
+  constexpr std::string_view key = "runtime_api_timeout_us";
+  std::optional<int> found;
+  auto const read = [&](json_reader& reader) {
+    if (reader.next() != json_reader::kind::object) return reader.skip();
+    reader.read_object([&](std::string const& name) {
+      if (name != key || reader.next() == json_reader::kind::null) return reader.skip();
+      std::int64_t time = -1;
+      if (!reader.read_integer(time) || time < 0 || time > std::numeric_limits<int>::max())
+        throw file_error("E5030", path + ": '" + std::string(key) + "' is no time in microseconds");
+      found = static_cast<int>(time);
+    });
+  };
+  try {
+    json_reader::read_all(read_text_file(path), read);
+  } catch (http_error const& why) {
+    throw file_error("E5030", path + ": it is not JSON: " + why.text);
+  }
+  return found;
+}
+
+}  // namespace
+
+serving::runtime_options served_model::options_of(std::string const& folder) const {
+  auto options = options_;
+  auto const path = folder + "/application.json";
+  if (runtime_api_timeout_us_) {
+    options.runtime_api_timeout_us = *runtime_api_timeout_us_;
+  } else if (fs::exists(path)) {
+    (void)serving::detail::open_regular_file<serving::link_error>(path);  // reading a pipe would wait for its writer
+    if (auto const time = read_timeout(path)) options.runtime_api_timeout_us = *time;
+  }
+  return options;
+}
+
+model_settings served_model::settings() const {
+  std::scoped_lock const lock(mutex_);
+  return settings_;
+}
+
+void served_model::change(model_settings settings) {
+  std::scoped_lock const lock(mutex_);
+  settings_ = std::move(settings);
+}
+
+bool served_model::load(std::string const& name, std::int64_t number, std::string const& folder) {
+  {
+    std::scoped_lock const lock(mutex_);
+    if (!states_.contains(number)) states_[number] = {"LOADING", ""};
+  }
+  try {
+    auto runtime = std::make_shared<serving::embedded_runtime>(serving::application_file(folder).make_servable(),
+                                                               options_of(folder));
+    auto told = read_sequence_settings(settings().folder);
+    auto sequences =
+        told ? std::make_shared<sequence_batcher>(name, *std::move(told), runtime->description()) : nullptr;
+    served_version made{number, std::move(runtime), std::make_shared<call_times>(), std::move(sequences)};
+    warm_up(folder, made);
+    {
+      std::scoped_lock const lock(mutex_);
+      served_[number] = std::move(made);
+      states_[number] = {"AVAILABLE", ""};
+    }
+    std::printf("model '%s': version %lld is served\n", name.c_str(), static_cast<long long>(number));
+    std::fflush(stdout);
+    return true;
+  } catch (std::exception const& why) {
+    std::scoped_lock const lock(mutex_);
+    auto& state = states_[number];
+    if (state.error_message != why.what())
+      std::fprintf(stderr, "model '%s': version %lld cannot be served: %s\n", name.c_str(),
+                   static_cast<long long>(number), why.what());
+    state = {"END", why.what()};
+    return false;
+  }
+}
+
+void served_model::let_go(std::string const& name, std::vector<std::int64_t> const& numbers) {
+  for (auto const number : numbers) {
+    served_version former;  // it ends when the last of its callers has the answer, which may be here
+    {
+      std::scoped_lock const lock(mutex_);
+      std::erase_if(leaving_, [](auto const& each) { return each.second.expired(); });
+      former = std::move(served_[number]);
+      served_.erase(number);
+      states_[number] = {"END", ""};
+      leaving_.emplace(number, former.runtime);
+      if (former.sequences != nullptr && former.sequences->count() > 0) lingering_.push_back(former);
+    }
+    std::printf("model '%s': version %lld is no longer served\n", name.c_str(), static_cast<long long>(number));
+    std::fflush(stdout);
+  }
+}
+
+void served_model::update() {
+  auto const told = settings();
+  std::vector<served_version> done;  // they end after the lock
+  {
+    std::scoped_lock const lock(mutex_);
+    auto const last = std::partition(lingering_.begin(), lingering_.end(),
+                                     [](auto const& each) { return each.sequences->count() > 0; });
+    done.assign(last, lingering_.end());
+    lingering_.erase(last, lingering_.end());
+  }
+  auto const folders = list_versions(told.folder);
+  for (auto const& each : folders) {
+    if (each.problem.empty()) continue;
+    std::scoped_lock const lock(mutex_);
+    if (std::exchange(problems_[each.number], each.problem) != each.problem)
+      std::fprintf(stderr, "model '%s': version %lld cannot be told: %s\n", told.name.c_str(),
+                   static_cast<long long>(each.number), each.problem.c_str());
+    if (!served_.contains(each.number)) states_[each.number] = {"END", each.problem};
+  }
+  auto const is_served = [this](std::int64_t number) {
+    std::scoped_lock const lock(mutex_);
+    return served_.contains(number);
+  };
+  using enum version_policy::kind;
+  std::set<std::int64_t> kept;
+  for (auto const& [number, folder, problem] : folders) {
+    if (told.policy.which == latest && static_cast<std::int64_t>(kept.size()) >= told.policy.count) break;
+    if (told.policy.which == specific && !told.policy.versions.contains(number)) continue;
+    if (is_served(number) || (problem.empty() && load(told.name, number, folder))) kept.insert(number);
+  }
+  if (kept.empty()) return;
+  std::vector<std::int64_t> others;
+  for (auto const& each : versions())
+    if (!kept.contains(each.number)) others.push_back(each.number);
+  let_go(told.name, others);
+}
+
+void served_model::unload() {
+  std::vector<std::int64_t> numbers;
+  for (auto const& each : versions()) numbers.push_back(each.number);
+  let_go(settings().name, numbers);
+}
+
+served_version served_model::version(version_choice const& which) const {
+  std::scoped_lock const lock(mutex_);
+  auto number = which.number;
+  if (!which.label.empty()) {
+    auto const label = settings_.labels.find(which.label);
+    if (label == settings_.labels.end())
+      throw http_error{400, "Unrecognized servable version label: " + which.label};
+    number = label->second;
+  }
+  if (served_.empty()) return {};
+  auto const found = number == 0 ? std::prev(served_.end()) : served_.find(number);
+  return found == served_.end() ? served_version{} : found->second;
+}
+
+served_version served_model::version_of(sequence_request const& sequence) const {
+  std::scoped_lock const lock(mutex_);
+  for (auto each = served_.rbegin(); each != served_.rend(); ++each)
+    if (each->second.sequences != nullptr && each->second.sequences->has(sequence)) return each->second;
+  for (auto const& each : lingering_)
+    if (each.sequences->has(sequence)) return each;
+  return {};
+}
+
+std::vector<served_version> served_model::versions() const {
+  std::scoped_lock const lock(mutex_);
+  std::vector<served_version> result;
+  for (auto const& [number, version] : served_) result.push_back(version);
+  return result;
+}
+
+std::map<std::int64_t, version_state> served_model::states() const {
+  std::scoped_lock const lock(mutex_);
+  auto result = states_;
+  for (auto const& [number, runtime] : leaving_)
+    if (auto& state = result[number]; state.state == "END" && !runtime.expired()) state.state = "UNLOADING";
+  return result;
+}
+
+std::shared_ptr<served_models::table const> served_models::all() const {
+  std::scoped_lock const lock(mutex_);
+  return models_;
+}
+
+std::shared_ptr<served_model> served_models::find(std::string_view name) const {
+  auto const present = all();
+  auto const found = present->find(name);
+  return found == present->end() ? nullptr : found->second;
+}
+
+void served_models::replace(table models) {
+  auto next = std::make_shared<table const>(std::move(models));
+  std::scoped_lock const lock(mutex_);
+  std::swap(models_, next);  // the former table ends after the lock
+}
+
+}  // namespace stagecraft::tool
