@@ -141,8 +141,8 @@ class staged_cluster_profile {
   [[nodiscard]] static constexpr std::int64_t bytes_sent(int rank, gradient_sums by = gradient_sums::direct) {
     return round_of(rank).bytes_of_rank + exchange(rank, by).bytes;
   }
-  /// Bytes of a rank by the plan: activations of its own stages; weights, optimizer's state and gradients of all
-  /// stages, which each rank has room for.
+  /// Bytes of a rank by the plan: activations and gradients of its own stages; weights and the optimizer's state of
+  /// all stages, which each rank has room for.
   [[nodiscard]] static constexpr std::int64_t memory(int rank) {
     std::int64_t bytes = 0;
     int here = 0;
@@ -190,12 +190,12 @@ class staged_cluster_profile {
   static constexpr auto own_bytes = []<int... Device>(std::integer_sequence<int, Device...>) {
     auto const sum = [](plan::memory_bytes const& of) { return of.on_device + of.remote; };
     return std::array<std::int64_t, sizeof...(Device)>{
-        (sum(memory_of<Device>.activations) + sum(memory_of<Device>.working))...};
+        (sum(memory_of<Device>.activations) + sum(memory_of<Device>.working) +
+         sum(memory_of<Device>.gradient_accumulators))...};
   }(std::make_integer_sequence<int, table.devices()>{});
   static constexpr std::int64_t bytes_of_all = []<int... Device>(std::integer_sequence<int, Device...>) {
     auto const sum = [](stagecraft::device_memory const& of) {
-      return of.weights.on_device + of.weights.remote + of.optimizer_state.on_device + of.optimizer_state.remote +
-             of.gradient_accumulators.on_device + of.gradient_accumulators.remote;
+      return of.weights.on_device + of.weights.remote + of.optimizer_state.on_device + of.optimizer_state.remote;
     };
     return (0LL + ... + sum(memory_of<Device>));
   }(std::make_integer_sequence<int, table.devices()>{});
