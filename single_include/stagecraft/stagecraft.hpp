@@ -1860,7 +1860,7 @@ struct ipu_config {
   poplar_options matmuls = {};
   /// The options of convolutions: memory and the type of partial sums.
   poplar_options convolutions = {};
-  /// What stops a run (an overflow, for instance), and how results in float16 are rounded.
+  /// The exceptions that stop a run, such as an overflow, and the rounding of results in float16.
   floating_point_behaviour_options floating_point_behaviour = {};
   /// The tiles that talk to the host while the others compute.
   io_tiles_options io_tiles = {};
@@ -6153,7 +6153,7 @@ constexpr model_description description_of_model() {
   }
 }
 
-/// What a model lacks to be traced, when it is called with a number of tensors (0: it is the outermost model).
+/// The reason that a model cannot be traced, called with a number of tensors (0: it is the outermost model).
 template <class M, std::size_t Inputs>
 inline constexpr diagnostic definition_problem{};
 template <class M, std::size_t Inputs>
@@ -6184,7 +6184,7 @@ inline constexpr diagnostic wrong_model_call_problem = [] {
   return problem;
 }();
 
-/// What a call that is refused returns: the tensor of a training step or of a layer's `call`, where it has been given
+/// The result of a call that is refused: the tensor of a training step or of a layer's `call`, where it has been given
 /// one, so that nothing else fails.
 symbolic_tensor result_of_refused_call(...);
 operations::tensor result_of_refused_call(operations::tensor const&, ...);
@@ -13551,7 +13551,7 @@ struct product_join {
   int sum = -1;        ///< the map that adds something to the product: what is computed
   int added = -1;      ///< the tensor that is added: it has the product's shape, or is one row for all
   int read_from = -1;  ///< the tensor of all trips of which `added` is one trip, if nothing else reads it
-  int stack = -1;      ///< what stores the result for each trip of a loop
+  int stack = -1;      ///< the operation that stores the result for each trip of a loop
 
   /// True if the product carries out this operation.
   [[nodiscard]] constexpr bool does(int id) const {
@@ -20986,7 +20986,7 @@ inline constexpr diagnostic training_parts_problem = [] {
 
 namespace stagecraft {
 
-/// What stands in for a training description that has had its compile error, E4081 or E4082: it has the same fields.
+/// Stands in for a training description that has had its compile error, E4081 or E4082: it has the same fields.
 template <class Loss, class Optimizer>
   requires(!detail::is_loss<Loss> || !stagecraft::Optimizer<Optimizer>)
 struct training<Loss, Optimizer> {
@@ -32872,7 +32872,7 @@ class transfer_layer {
   }
 };
 
-/// What a user's layer gets in `forward(auto const& call) const` and `backward(auto const& call) const`. Tensors are
+/// The argument of a user's `forward(auto const& call) const` and `backward(auto const& call) const`. Tensors are
 /// spans of float, (batch, shape...) row by row. In `backward`, gradients are added to: they hold zeros or what other
 /// calls have added before.
 /// Errors: E4034 for an input or a weight that the layer does not have.
@@ -40357,7 +40357,7 @@ struct process_round {
     begin_of_fit,
     end_of_fit,
     begin_of_trainer,
-    work_of_first  ///< what the first process does alone
+    work_of_first  ///< the first process works alone
   };
 
   int what = training;
@@ -44676,7 +44676,7 @@ enum class tensor_role : unsigned char {
   input,   ///< an input of the call, by its position
   output,  ///< the call's output
   weight,  ///< a weight of the layer, by its position; forward steps of training may change those that are not trained
-  saved,   ///< what the forward step keeps for the backward step, by its first float's number
+  saved,   ///< kept by the forward step for the backward step, by its first float's number
   output_gradient,  ///< gradient of the call's output
   input_gradient,   ///< gradient of an input; written, or added to
   accumulator,      ///< the sum of a weight's gradients, by the weight's position
@@ -57838,7 +57838,7 @@ constexpr auto find_training_on() {
 
 namespace stagecraft {
 
-/// What a model is trained with on a machine: the training description itself, but for IPUs with
+/// The description that a model is trained with on a machine: the training description itself, but for IPUs with
 /// `ipu_config::allow_recompute`, which recompute activations where nothing else is said of it; and that of an
 /// inference, for IPUs and half precision, which fold no batch normalization into other layers. On the host, values
 /// of half precision are stored as such (`dtype_policy::storage_dtype`). IPUs with
@@ -75434,7 +75434,7 @@ struct norm_memory {
 
   std::vector<numbers> squares;           ///< sums of each block, a weight after the other
   std::array<of_weights, Shards> sums{};  ///< sums of each shard
-  of_weights norms{};                     ///< what the optimizer reads
+  of_weights norms{};                     ///< norms, as the optimizer reads them
 };
 
 /// The factors of one replica's losses, one for each device, all equal; empty if the factor does not change.
@@ -79203,7 +79203,7 @@ struct epoch_batches {
 
 namespace stagecraft::trainers {
 
-/// What a trainer is on a machine: `type<Trainer>`. A specialisation for several processes says what they agree on.
+/// The type of a trainer on a machine: `type<Trainer>`. A specialisation for several processes says what they agree on.
 template <class Machine>
 struct trainer_on {
   template <class Trainer>
