@@ -227,8 +227,7 @@ constexpr bool has_calls_of_graph() {
       bool fits = !facts.members[Member].has_stages && graph.outputs_of(0).size() == 1 && graph.masks.empty();
       for (auto const& call : graph.calls) fits = fits && !call.is_penalty;
       for (auto const& weight : graph.parameters)
-        fits = fits && !weight.between_batches &&
-               (!weight.is_state() || (facts.sub_steps[Number].moves[Member] && calls[Member] == 1));
+        fits = fits && !weight.between_batches && (!weight.is_state() || facts.sub_steps[Number].moves[Member]);
       return fits;
     }());
   }(std::make_index_sequence<static_cast<std::size_t>(facts.member_count)>{});
