@@ -72,7 +72,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <ctime>
 #include <exception>
 #include <functional>
 #include <initializer_list>
@@ -89,9 +88,9 @@
 #include <string>
 #include <string_view>
 #include <system_error>
+#include <time.h>
 #include <tuple>
 #include <type_traits>
-#include <unistd.h>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -2393,6 +2392,9 @@ class own_processor {
 #if defined(__linux__)
 #include <sched.h>
 #endif
+#if !defined(_WIN32)
+#include <unistd.h>
+#endif
 
 namespace stagecraft::threads {
 
@@ -2402,7 +2404,11 @@ namespace stagecraft::threads {
   cpu_set_t allowed;
   if (sched_getaffinity(0, sizeof allowed, &allowed) == 0) return CPU_COUNT(&allowed);
 #endif
+#if defined(_WIN32)
+  return pthread_num_processors_np();
+#else
   return static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN));
+#endif
 }
 
 /// The number of looks before a thread sleeps: ten or twenty microseconds; one if `threads` have to take turns.
@@ -70448,8 +70454,8 @@ class time_source {
 
  private:
   static double time_of_day(void*) {
-    std::timespec now{};
-    std::timespec_get(&now, TIME_UTC);
+    timespec now{};
+    clock_gettime(CLOCK_REALTIME, &now);  // not C's timespec_get, which Windows's C library lacks
     return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
   }
 
@@ -70936,6 +70942,12 @@ class learning_rate_logger : public callback {
 // ---- stagecraft/training/callbacks/progbar_logger.hpp
 // Prints Keras's progress bar for `fit`, `evaluate` and `predict`, character by character. Keras counterpart:
 // tf.keras.callbacks.ProgbarLogger with count_mode="steps", and tf.keras.utils.Progbar of Keras 2.6.
+
+#if defined(_WIN32)
+#include <io.h>
+#else
+#include <unistd.h>
+#endif
 
 namespace stagecraft {
 
