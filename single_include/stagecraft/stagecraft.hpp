@@ -72,7 +72,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <ctime>
 #include <exception>
 #include <functional>
 #include <initializer_list>
@@ -89,9 +88,9 @@
 #include <string>
 #include <string_view>
 #include <system_error>
+#include <time.h>
 #include <tuple>
 #include <type_traits>
-#include <unistd.h>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -1860,7 +1859,7 @@ struct ipu_config {
   poplar_options matmuls = {};
   /// The options of convolutions: memory and the type of partial sums.
   poplar_options convolutions = {};
-  /// What stops a run (an overflow, for instance), and how results in float16 are rounded.
+  /// The exceptions that stop a run, such as an overflow, and the rounding of results in float16.
   floating_point_behaviour_options floating_point_behaviour = {};
   /// The tiles that talk to the host while the others compute.
   io_tiles_options io_tiles = {};
@@ -2393,6 +2392,9 @@ class own_processor {
 #if defined(__linux__)
 #include <sched.h>
 #endif
+#if !defined(_WIN32)
+#include <unistd.h>
+#endif
 
 namespace stagecraft::threads {
 
@@ -2402,7 +2404,11 @@ namespace stagecraft::threads {
   cpu_set_t allowed;
   if (sched_getaffinity(0, sizeof allowed, &allowed) == 0) return CPU_COUNT(&allowed);
 #endif
+#if defined(_WIN32)
+  return pthread_num_processors_np();
+#else
   return static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN));
+#endif
 }
 
 /// The number of looks before a thread sleeps: ten or twenty microseconds; one if `threads` have to take turns.
@@ -6153,7 +6159,7 @@ constexpr model_description description_of_model() {
   }
 }
 
-/// What a model lacks to be traced, when it is called with a number of tensors (0: it is the outermost model).
+/// The reason that a model cannot be traced, called with a number of tensors (0: it is the outermost model).
 template <class M, std::size_t Inputs>
 inline constexpr diagnostic definition_problem{};
 template <class M, std::size_t Inputs>
@@ -6184,7 +6190,7 @@ inline constexpr diagnostic wrong_model_call_problem = [] {
   return problem;
 }();
 
-/// What a call that is refused returns: the tensor of a training step or of a layer's `call`, where it has been given
+/// The result of a call that is refused: the tensor of a training step or of a layer's `call`, where it has been given
 /// one, so that nothing else fails.
 symbolic_tensor result_of_refused_call(...);
 operations::tensor result_of_refused_call(operations::tensor const&, ...);
@@ -7082,13 +7088,15 @@ namespace stagecraft::operations {
 
 /// A function of one or two int32, or a conversion. Sums, differences, products and shifts wrap.
 enum class whole_function : unsigned char {
-  constant,    ///< the operation's own number, at each place
-  from_float,  ///< the fraction is cut off; numbers beyond int32 are its nearest number, and NaN is 0
+  constant,       ///< the operation's own number, at each place
+  from_float,     ///< the fraction is cut off; numbers beyond int32 are its nearest number, and NaN is 0
+  bits_of_float,  ///< the 32 bits that a float32 has in memory
   // functions of one int32
-  to_float,  ///< the nearest float32
-  to_bool,   ///< 1 as a float unless it is 0
-  to_uint8,  ///< modulo 256, as a float
-  to_int8,   ///< modulo 256, in [-128, 128), as a float
+  float_of_bits,  ///< the float32 that has these bits
+  to_float,       ///< the nearest float32
+  to_bool,        ///< 1 as a float unless it is 0
+  to_uint8,       ///< modulo 256, as a float
+  to_int8,        ///< modulo 256, in [-128, 128), as a float
   negative,
   absolute,
   sign,
@@ -7122,7 +7130,8 @@ enum class whole_function : unsigned char {
 [[nodiscard]] constexpr dtype type_of_result(whole_function f) noexcept {
   using enum whole_function;
   switch (f) {
-    case to_float: return dtype::float32;
+    case to_float:
+    case float_of_bits: return dtype::float32;
     case to_bool:
     case less:
     case less_equal:
@@ -13548,7 +13557,7 @@ struct product_join {
   int sum = -1;        ///< the map that adds something to the product: what is computed
   int added = -1;      ///< the tensor that is added: it has the product's shape, or is one row for all
   int read_from = -1;  ///< the tensor of all trips of which `added` is one trip, if nothing else reads it
-  int stack = -1;      ///< what stores the result for each trip of a loop
+  int stack = -1;      ///< the operation that stores the result for each trip of a loop
 
   /// True if the product carries out this operation.
   [[nodiscard]] constexpr bool does(int id) const {
@@ -20983,7 +20992,7 @@ inline constexpr diagnostic training_parts_problem = [] {
 
 namespace stagecraft {
 
-/// What stands in for a training description that has had its compile error, E4081 or E4082: it has the same fields.
+/// Stands in for a training description that has had its compile error, E4081 or E4082: it has the same fields.
 template <class Loss, class Optimizer>
   requires(!detail::is_loss<Loss> || !stagecraft::Optimizer<Optimizer>)
 struct training<Loss, Optimizer> {
@@ -27488,7 +27497,9 @@ template <class Arch = default_architecture>
   std::int64_t const quotient = dividend / divisor, rest = dividend % divisor;
   bool const rounds_down = rest != 0 && (rest < 0) != (divisor < 0);
   switch (f) {
-    case constant: return in_a;
+    case constant:
+    case bits_of_float:
+    case float_of_bits: return in_a;
     case from_float: return whole(static_cast<std::uint32_t>(whole_of_float<Arch>(in_a)));
     case to_float: return static_cast<float>(a);
     case to_bool: return truth(a != 0);
@@ -32867,7 +32878,7 @@ class transfer_layer {
   }
 };
 
-/// What a user's layer gets in `forward(auto const& call) const` and `backward(auto const& call) const`. Tensors are
+/// The argument of a user's `forward(auto const& call) const` and `backward(auto const& call) const`. Tensors are
 /// spans of float, (batch, shape...) row by row. In `backward`, gradients are added to: they hold zeros or what other
 /// calls have added before.
 /// Errors: E4034 for an input or a weight that the layer does not have.
@@ -40352,7 +40363,7 @@ struct process_round {
     begin_of_fit,
     end_of_fit,
     begin_of_trainer,
-    work_of_first  ///< what the first process does alone
+    work_of_first  ///< the first process works alone
   };
 
   int what = training;
@@ -44671,7 +44682,7 @@ enum class tensor_role : unsigned char {
   input,   ///< an input of the call, by its position
   output,  ///< the call's output
   weight,  ///< a weight of the layer, by its position; forward steps of training may change those that are not trained
-  saved,   ///< what the forward step keeps for the backward step, by its first float's number
+  saved,   ///< kept by the forward step for the backward step, by its first float's number
   output_gradient,  ///< gradient of the call's output
   input_gradient,   ///< gradient of an input; written, or added to
   accumulator,      ///< the sum of a weight's gradients, by the weight's position
@@ -46255,7 +46266,9 @@ constexpr void add_whole(map_work& work, map_task const& what, map_read const* r
   work.expand(reads[0]);
   auto const apply = static_cast<operations::whole_function>(static_cast<int>(what.scalars[0]));
   switch (apply) {
-    case from_float: return work.add(vertices::cast{dtype::float32, dtype::int32, work.elements});
+    case from_float:
+    case bits_of_float: return work.add(vertices::cast{dtype::float32, dtype::int32, work.elements});
+    case float_of_bits:
     case to_float:
     case to_bool:
     case to_uint8:
@@ -57831,7 +57844,7 @@ constexpr auto find_training_on() {
 
 namespace stagecraft {
 
-/// What a model is trained with on a machine: the training description itself, but for IPUs with
+/// The description that a model is trained with on a machine: the training description itself, but for IPUs with
 /// `ipu_config::allow_recompute`, which recompute activations where nothing else is said of it; and that of an
 /// inference, for IPUs and half precision, which fold no batch normalization into other layers. On the host, values
 /// of half precision are stored as such (`dtype_policy::storage_dtype`). IPUs with
@@ -70441,8 +70454,8 @@ class time_source {
 
  private:
   static double time_of_day(void*) {
-    std::timespec now{};
-    std::timespec_get(&now, TIME_UTC);
+    timespec now{};
+    clock_gettime(CLOCK_REALTIME, &now);  // not C's timespec_get, which Windows's C library lacks
     return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
   }
 
@@ -70929,6 +70942,12 @@ class learning_rate_logger : public callback {
 // ---- stagecraft/training/callbacks/progbar_logger.hpp
 // Prints Keras's progress bar for `fit`, `evaluate` and `predict`, character by character. Keras counterpart:
 // tf.keras.callbacks.ProgbarLogger with count_mode="steps", and tf.keras.utils.Progbar of Keras 2.6.
+
+#if defined(_WIN32)
+#include <io.h>
+#else
+#include <unistd.h>
+#endif
 
 namespace stagecraft {
 
@@ -75427,7 +75446,7 @@ struct norm_memory {
 
   std::vector<numbers> squares;           ///< sums of each block, a weight after the other
   std::array<of_weights, Shards> sums{};  ///< sums of each shard
-  of_weights norms{};                     ///< what the optimizer reads
+  of_weights norms{};                     ///< norms, as the optimizer reads them
 };
 
 /// The factors of one replica's losses, one for each device, all equal; empty if the factor does not change.
@@ -79196,7 +79215,7 @@ struct epoch_batches {
 
 namespace stagecraft::trainers {
 
-/// What a trainer is on a machine: `type<Trainer>`. A specialisation for several processes says what they agree on.
+/// The type of a trainer on a machine: `type<Trainer>`. A specialisation for several processes says what they agree on.
 template <class Machine>
 struct trainer_on {
   template <class Trainer>
@@ -79759,6 +79778,109 @@ constexpr Tensor shrink(Tensor a, float lambda = 0.5F, float bias = 0) {
 template <OneTensor Tensor>
 constexpr Tensor log_sigmoid(Tensor a) {
   return -softplus(-a);
+}
+
+}  // namespace stagecraft::operations
+
+// ---- stagecraft/operations/bitwise_words.hpp
+// Functions of the bits of int32, under the names of Keras's ops.
+
+namespace stagecraft::operations {
+
+namespace detail {
+
+/// f of int32 alone; E1240 for an operand of another type.
+template <OneTensor Tensor>
+constexpr Tensor map_bits(whole_function f, std::string_view name, Tensor a, Tensor b = {}) {
+  bool const has_two = b.list != nullptr;
+  dtype const wrong = a.type() != dtype::int32 ? a.type() : has_two ? b.type() : dtype::int32;
+  if (wrong == dtype::int32) return map_whole(f, a, b);
+  if (a.list->begin_rejection(1240)) {
+    a.list->problem.append("calls ");
+    a.list->problem.append(name);
+    a.list->problem.append(" with a tensor of ");
+    a.list->problem.append(stagecraft::name(wrong));
+    a.list->problem.append(", expected int32: ops.cast(x, sc::dtype::int32)");
+    a.list->problem.end();
+  }
+  return a;
+}
+/// The number as int32 beside a tensor of that type, and beside another one the tensor, which map_bits refuses.
+template <OneTensor Tensor, std::integral N>
+constexpr Tensor bits_beside(Tensor a, N number) {
+  return a.type() == dtype::int32 ? number_beside(a, static_cast<double>(number), true) : a;
+}
+
+}  // namespace detail
+
+// Both operands are int32, or the second is a whole number: E1240 for tensors of other types, E1188 for a number that
+// int32 does not have. There are no gradients.
+template <OneTensor Tensor>
+constexpr Tensor bitwise_and(Tensor a, Tensor b) {
+  return detail::map_bits(whole_function::bitwise_and, "bitwise_and", a, b);
+}
+template <OneTensor Tensor, std::integral N>
+constexpr Tensor bitwise_and(Tensor a, N b) {
+  return bitwise_and(a, detail::bits_beside(a, b));
+}
+template <OneTensor Tensor>
+constexpr Tensor bitwise_or(Tensor a, Tensor b) {
+  return detail::map_bits(whole_function::bitwise_or, "bitwise_or", a, b);
+}
+template <OneTensor Tensor, std::integral N>
+constexpr Tensor bitwise_or(Tensor a, N b) {
+  return bitwise_or(a, detail::bits_beside(a, b));
+}
+template <OneTensor Tensor>
+constexpr Tensor bitwise_xor(Tensor a, Tensor b) {
+  return detail::map_bits(whole_function::bitwise_xor, "bitwise_xor", a, b);
+}
+template <OneTensor Tensor, std::integral N>
+constexpr Tensor bitwise_xor(Tensor a, N b) {
+  return bitwise_xor(a, detail::bits_beside(a, b));
+}
+/// Each bit of a turned: -a - 1.
+template <OneTensor Tensor>
+constexpr Tensor bitwise_not(Tensor a) {
+  return detail::map_bits(whole_function::bitwise_not, "bitwise_not", a);
+}
+/// a with its bits moved up by b places, which wraps; 0 for a b outside of [0, 32).
+template <OneTensor Tensor>
+constexpr Tensor left_shift(Tensor a, Tensor b) {
+  return detail::map_bits(whole_function::left_shift, "left_shift", a, b);
+}
+template <OneTensor Tensor, std::integral N>
+constexpr Tensor left_shift(Tensor a, N b) {
+  return left_shift(a, detail::bits_beside(a, b));
+}
+/// a with its bits moved down by b places, which copies the sign; -1 or 0 for a b outside of [0, 32).
+template <OneTensor Tensor>
+constexpr Tensor right_shift(Tensor a, Tensor b) {
+  return detail::map_bits(whole_function::right_shift, "right_shift", a, b);
+}
+template <OneTensor Tensor, std::integral N>
+constexpr Tensor right_shift(Tensor a, N b) {
+  return right_shift(a, detail::bits_beside(a, b));
+}
+/// The bits of a in memory as numbers of another type, float32 or int32: Keras's `ops.view`, C++'s std::bit_cast.
+/// Returns a if it has that type. E1241 for another type, of a or wanted. It has no gradient.
+template <OneTensor Tensor>
+constexpr Tensor view(Tensor a, dtype type) {
+  auto const has_bits = [](dtype each) { return each == dtype::float32 || each == dtype::int32; };
+  dtype const from = a.type();
+  if (has_bits(from) && has_bits(type))
+    return from == type ? a
+                        : detail::map_whole(
+                              type == dtype::int32 ? whole_function::bits_of_float : whole_function::float_of_bits, a);
+  if (a.list->begin_rejection(1241)) {
+    a.list->problem.append("views the bits of ");
+    a.list->problem.append(name(from));
+    a.list->problem.append(" as ");
+    a.list->problem.append(name(type));
+    a.list->problem.append(", expected float32 or int32 of both");
+    a.list->problem.end();
+  }
+  return a;
 }
 
 }  // namespace stagecraft::operations

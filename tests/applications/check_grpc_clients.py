@@ -4,6 +4,7 @@ beside theirs. Run it with a Python that has them: pip install tensorflow tensor
 
     check_grpc_clients.py <the program> <folder with scores/> [<folder with our .proto files>]
 """
+import os
 import pathlib
 import queue
 import subprocess
@@ -20,7 +21,7 @@ from tensorflow_serving.apis import (classification_pb2, get_model_metadata_pb2,
                                      model_service_pb2, model_service_pb2_grpc, predict_pb2, prediction_service_pb2,
                                      prediction_service_pb2_grpc, regression_pb2)
 from tritonclient.grpc import service_pb2
-from tritonclient.utils import np_to_triton_dtype
+from tritonclient.utils import np_to_triton_dtype, shared_memory
 
 TOOL, FOLDER = sys.argv[1], sys.argv[2]
 failures = []
@@ -75,7 +76,8 @@ def check_tensorflow(port):
             lambda: stub.Predict(request(tf.make_tensor_proto(PIXELS.astype("uint8")), wrong_booleans())))
     refused("texts", grpc.StatusCode.INVALID_ARGUMENT, "which is not taken",
             lambda: stub.Predict(request(tf.make_tensor_proto(PIXELS), tf.make_tensor_proto([["a", "b"]] * 5))))
-    refused("deadline", grpc.StatusCode.DEADLINE_EXCEEDED, "", lambda: stub.Predict(same, timeout=0.00001))
+    large = request(tf.make_tensor_proto(numpy.repeat(PIXELS, 20000, 0).astype("uint8")), tf.make_tensor_proto(numpy.repeat(SIZE, 20000, 0).astype("float32")))
+    refused("deadline", grpc.StatusCode.DEADLINE_EXCEEDED, "", lambda: stub.Predict(large, timeout=0.001))
     wanted = get_model_metadata_pb2.GetModelMetadataRequest(metadata_field=["signature_def"])
     wanted.model_spec.name = "scores"
     signatures = get_model_metadata_pb2.SignatureDefMap()
@@ -93,7 +95,19 @@ def check_tensorflow(port):
     which.model_spec.name = "scores"
     state = models.GetModelStatus(which).model_version_status
     check("status", len(state) == 1 and state[0].version == 1 and state[0].state == get_model_status_pb2.ModelVersionStatus.AVAILABLE, state)
-    refused("reload", grpc.StatusCode.UNIMPLEMENTED, "", lambda: models.HandleReloadConfigRequest(model_management_pb2.ReloadConfigRequest()))
+    refused("no list", grpc.StatusCode.INVALID_ARGUMENT, "Only ModelConfigList is currently supported",
+            lambda: models.HandleReloadConfigRequest(model_management_pb2.ReloadConfigRequest()))
+    change = model_management_pb2.ReloadConfigRequest()
+    config = change.config.model_config_list.config.add(name="scores", base_path=f"{FOLDER}/scores", model_platform="tensorflow")
+    config.version_labels["stable"] = 1
+    config.model_version_policy.specific.versions.append(1)
+    check("reload", models.HandleReloadConfigRequest(change).status.error_code == 0)
+    same.model_spec.version_label = "stable"
+    check("a label", stub.Predict(same).model_spec.version.value == 1)
+    same.model_spec.version_label = "x"
+    refused("another label", grpc.StatusCode.INVALID_ARGUMENT, "Unrecognized servable version label: x", lambda: stub.Predict(same))
+    config.version_labels["stable"] = 2
+    refused("a label of no version", grpc.StatusCode.FAILED_PRECONDITION, "which is not currently available for inference", lambda: models.HandleReloadConfigRequest(change))
     return first
 
 
@@ -159,7 +173,27 @@ def check_triton(port, first):
     check("statistics", int(counts["inference_count"]) >= 100 and int(counts["inference_stats"]["success"]["count"]) >= 30, counts)
     refused("model", grpc.StatusCode.NOT_FOUND, "Request for unknown model: 'none' is not found", lambda: client.infer("none", inputs(PIXELS, SIZE)))
     refused("texts", grpc.StatusCode.INVALID_ARGUMENT, "which is not taken", lambda: client.infer("scores", inputs(numpy.full((5, 2, 3), b"a", object), SIZE)))
-    refused("load", grpc.StatusCode.UNIMPLEMENTED, "", lambda: client.load_model("scores"))
+    client.unload_model("scores")
+    check("unloaded", not client.is_model_ready("scores") and not client.is_server_ready())
+    client.load_model("scores")
+    check("loaded", client.is_model_ready("scores"))
+    refused("another model", grpc.StatusCode.NOT_FOUND, "failed to load 'none', no such model", lambda: client.load_model("none"))
+    best = client.infer("scores", inputs(PIXELS, SIZE), outputs=[triton.InferRequestedOutput("scores", class_count=1)]).as_numpy("scores")
+    place = first["scores"].argmax(1)
+    check("classification", best.shape == (5, 1) and [each.decode() for each in best[:, 0]] == [f"{first['scores'][i][k]:.6f}:{k}" for i, k in enumerate(place)], best)
+    memory = shared_memory.create_shared_memory_region("all", f"/stagecraft_clients_{os.getpid()}", 5 * 8 + 5 * 8)
+    try:
+        shared_memory.set_shared_memory_region(memory, [SIZE.astype("float32")])
+        client.register_system_shared_memory("all", f"/stagecraft_clients_{os.getpid()}", 80)
+        check("regions", client.get_system_shared_memory_status(as_json=True)["regions"]["all"]["byte_size"] == "80")
+        own, wanted = inputs(PIXELS.astype("uint8"), SIZE.astype("float32")), triton.InferRequestedOutput("scores")
+        own[1].set_shared_memory("all", 40)
+        wanted.set_shared_memory("all", 40, offset=40)
+        client.infer("scores", own, outputs=[wanted])
+        check("shared memory", (shared_memory.get_contents_as_numpy(memory, numpy.float32, [5, 2], 40) == first["scores"]).all())
+        client.unregister_system_shared_memory("all")
+    finally:
+        shared_memory.destroy_shared_memory_region(memory)
     refused("config", grpc.StatusCode.UNIMPLEMENTED, "", lambda: client.get_model_config("scores"))
     refused("time", grpc.StatusCode.DEADLINE_EXCEEDED, "", lambda: client.infer("scores", inputs(numpy.repeat(PIXELS, 4000, 0), numpy.repeat(SIZE, 4000, 0)), timeout=1))
 
@@ -231,7 +265,8 @@ def check_protocol(folder):
 
 if len(sys.argv) > 3:
     check_protocol(sys.argv[3])
-server = subprocess.Popen([TOOL, "serve", "--rest_api_port", "0", "--grpc_port", "0", "--model_name", "scores", "--model_base_path", f"{FOLDER}/scores"],
+server = subprocess.Popen([TOOL, "serve", "--rest_api_port", "0", "--grpc_port", "0", "--model_name", "scores", "--model_base_path", f"{FOLDER}/scores",
+                           "--model_control_mode", "explicit", "--allow_shared_memory"],
                           stdout=subprocess.PIPE, text=True)
 try:
     port = next(int(line.split(" ")[4].rsplit(":", 1)[1]) for line in server.stdout if line.startswith("Running gRPC ModelServer at "))

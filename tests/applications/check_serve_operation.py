@@ -2,13 +2,15 @@
 """`stagecraft serve` as an operator of TensorFlow Serving or Triton runs it: policies and labels of versions in a file that is
 read again, models that clients load and unload, sequences of requests, and what else Triton's parameters say.
 
-    check_serve_operation.py <the program> <folder with scores/>
+    check_serve_operation.py <the program> <folder with scores/> <the source's folder>
 """
 import contextlib
 import http.client
 import json
+import os
 import pathlib
 import random
+import re
 import shutil
 import struct
 import subprocess
@@ -17,7 +19,7 @@ import tempfile
 import threading
 import time
 
-TOOL, FOLDER = sys.argv[1], pathlib.Path(sys.argv[2])
+TOOL, FOLDER, SOURCE = sys.argv[1], pathlib.Path(sys.argv[2]), pathlib.Path(sys.argv[3])
 ROW = {"pixels": [[0, 51, 102], [153, 204, 255]], "size": [0.5, -1]}
 failures = []
 
@@ -308,6 +310,131 @@ sequence_batching {
             check("config.pbtxt", found["state"] == "END" and reason in found["status"]["error_message"] and code in found["status"]["error_message"], text, found)
 
 
+def field(number, value):
+    """A field of protobuf: bytes, or a number."""
+    def varint(rest):
+        made = b""
+        while rest > 127:
+            made += bytes([rest % 128 + 128])
+            rest //= 128
+        return made + bytes([rest])
+    return varint(number * 8) + varint(value) if isinstance(value, int) else varint(number * 8 + 2) + varint(len(value)) + value
+
+
+def masked_checksum(data):
+    """CRC-32C, turned and shifted as TensorFlow's records have it."""
+    crc = 0xFFFFFFFF
+    for byte in data:
+        crc ^= byte
+        for _ in range(8):
+            crc = crc >> 1 ^ (0x82F63B78 if crc & 1 else 0)
+    crc ^= 0xFFFFFFFF
+    return struct.pack("<I", ((crc >> 15 | crc << 17 & 0xFFFFFFFF) + 0xA282EAD8) & 0xFFFFFFFF)
+
+
+def check_warm_up(scratch):
+    base = scratch / "warm"
+    make_version(base, 1)
+    (base / "1" / "assets.extra").mkdir()
+
+    def tensor(shape, values):
+        return field(1, 1) + field(2, b"".join(field(2, field(1, length)) for length in shape)) + field(5, struct.pack(f"<{len(values)}f", *values))
+
+    def record(log):
+        length = struct.pack("<Q", len(log))
+        return length + masked_checksum(length) + log + masked_checksum(log)
+
+    def predict(**inputs):
+        entries = b"".join(field(2, field(1, name.encode()) + field(2, value)) for name, value in inputs.items())
+        return field(6, field(1, field(1, field(1, b"scores")) + entries))
+
+    good = record(predict(pixels=tensor([2, 2, 3], [1] * 12), size=tensor([2, 2], [0.5])))
+    for what, data, reason in (("three", good * 3, None), ("cut off", good[:-1], "it is cut off [E5302]"), ("damaged", good[:30] + b"x" + good[31:], "a checksum is another one [E5302]"),
+                               ("another input", record(predict(x=tensor([1], [1]))), "request 0: there is no input 'x' [E5302]"),
+                               ("a missing one", good + record(predict(size=tensor([1, 2], [1]))), "request 1: input 'pixels' is missing [E5302]"),
+                               ("another kind", record(field(2, b"")), "is no Predict, but another kind of request [E5302]"), ("too many", good * 1001, "more than 1000 requests [E5302]")):
+        (base / "1" / "assets.extra" / "tf_serving_warmup_requests").write_bytes(data)
+        with serve("--model", f"scores={base}") as server:
+            found = server.ask("GET", "/v1/models/scores")[1]["model_version_status"][0]
+            check("warm-up: " + what, found["state"] == ("END" if reason else "AVAILABLE") and (reason or "") in found["status"]["error_message"], found)
+            if not reason:
+                check("warm-up's samples", server.ask("GET", "/v2/models/stats")[1]["model_stats"][0]["inference_count"] == 6)
+
+
+def check_shared_memory(scratch):
+    base = scratch / "memory"
+    make_version(base, 1)
+    name = f"stagecraft_check_{os.getpid()}"
+    memory = pathlib.Path("/dev/shm") / name
+    values = struct.pack("<6B", 0, 51, 102, 153, 204, 255) + struct.pack("<2f", 0.5, -1)
+    memory.write_bytes(values + bytes(16))
+
+    def inputs(**more):
+        where = {"shared_memory_region": "all"}
+        return [{"name": "pixels", "shape": [1, 2, 3], "datatype": "UINT8", "parameters": {**where, "shared_memory_byte_size": 6, **more}},
+                {"name": "size", "shape": [1, 2], "datatype": "FP32", "parameters": {**where, "shared_memory_offset": 6, "shared_memory_byte_size": 8}}]
+
+    try:
+        with serve("--model", f"scores={base}") as server:
+            found = server.ask("GET", "/v2/systemsharedmemory/status")
+            check("memory is not shared", found[0] == 400 and "begun without --allow_shared_memory" in found[1]["error"], found)
+            found = server.ask("POST", "/v2/models/scores/infer", {"inputs": inputs()})
+            check("nor read", found[0] == 400 and "begun without --allow_shared_memory" in found[1]["error"], found)
+        with serve("--model", f"scores={base}", "--allow_shared_memory") as server:
+            first = infer(server, [("pixels", [2, 3], list(values[:6])), ("size", [2], [0.5, -1])])
+            region = {"key": f"/{name}", "offset": 0, "byte_size": 30}
+            check("register", server.ask("POST", "/v2/systemsharedmemory/region/all/register", region) == (200, None))
+            check("status", server.ask("GET", "/v2/systemsharedmemory/region/all/status")[1] == [{"name": "all", **region}])
+            status, found = server.ask("POST", "/v2/models/scores/infer", {"inputs": inputs(), "outputs": [{"name": "class"}, {"name": "scores", "parameters": {
+                "shared_memory_region": "all", "shared_memory_offset": 14, "shared_memory_byte_size": 16}}]})
+            check("shared memory", status == 200 and found["outputs"][0]["data"] == first["class"] and "data" not in found["outputs"][1] and
+                  found["outputs"][1]["parameters"] == {"shared_memory_region": "all", "shared_memory_offset": 14, "shared_memory_byte_size": 8}, found)
+            check("what was written", memory.read_bytes()[14:22] == struct.pack("<2f", *first["scores"]) and len(memory.read_bytes()) == 30)
+            for what, path, body, text in (("twice", "systemsharedmemory/region/all/register", region, "already in manager"),
+                                           ("no object", "systemsharedmemory/region/b/register", {**region, "key": "/none"}, "Unable to open shared memory region: '/none'"),
+                                           ("too long", "systemsharedmemory/region/b/register", {**region, "byte_size": 31}, "invalid args"),
+                                           ("no region", "models/scores/infer", {"inputs": inputs(shared_memory_region="b")}, "Unable to find shared memory region: 'b'"),
+                                           ("another size", "models/scores/infer", {"inputs": inputs(shared_memory_byte_size=7)}, "has 7 bytes of shared memory, expected 6"),
+                                           ("beyond its end", "models/scores/infer", {"inputs": inputs(shared_memory_offset=25)}, "Invalid offset + byte size"),
+                                           ("a small place", "models/scores/infer", {"inputs": inputs(), "outputs": [{"name": "scores", "parameters": {
+                                               "shared_memory_region": "all", "shared_memory_byte_size": 4}}]}, "should be at least 8 bytes")):
+                found = server.ask("POST", f"/v2/{path}", body)
+                check("memory: " + what, found[0] == 400 and text in found[1]["error"], found)
+            with memory.open("r+b") as file:
+                file.truncate(3)  # a client's fault is its own
+            found = server.ask("POST", "/v2/models/scores/infer", {"inputs": inputs()})
+            check("it has become shorter", found[0] == 400 and "has become shorter" in found[1]["error"], found)
+            check("unregister", server.ask("POST", "/v2/systemsharedmemory/unregister") == (200, None) and server.ask("GET", "/v2/systemsharedmemory/status")[1] == [])
+    finally:
+        memory.unlink()
+
+
+def check_page():
+    """The tables of docs/serving.md and docs/cli.md are what there is: paths, options and gRPC's methods, all of them."""
+    page = (SOURCE / "docs" / "serving.md").read_text()
+    rows = [line for line in page.splitlines() if line.startswith("| ")]
+    # Parts in brackets may be left out.
+    with serve("--model", f"scores={FOLDER}/scores", "--model_control_mode", "explicit", "--allow_shared_memory") as server:
+        walked = 0
+        for row in rows:
+            cell = row.split(" | ")[0]
+            method = re.match(r"\| `(GET|POST) /", cell)
+            for path in re.findall(r"`(?:GET |POST )?(/[^`]+)`", cell) if method else []:
+                for part in r"\1", "":
+                    one = re.sub(r"\[([^]]*?)(?: or [^]]*)?\]", part, path).replace("NAME", "scores").replace("/V", "/1").replace("/R/", "/r/")
+                    status, found = server.ask(method[1], one, {} if method[1] == "POST" else None)
+                    walked += 1
+                    check("a path of the page", "Not found" not in str(found) and "Malformed request: " + method[1] not in str(found), method[1], one, status, found)
+        check("paths are walked", walked > 30, walked)
+    options = set(re.findall(r"--[a-z_]+", subprocess.run([TOOL, "serve", "--help"], stdout=subprocess.PIPE, text=True).stdout)) - {"--help"}
+    table = (SOURCE / "docs" / "cli.md").read_text().split("\n## serve\n")[1].split("\n## ")[0]
+    named = {name for line in table.splitlines() if line.startswith("| `--") for name in re.findall(r"--[a-z_]+", line.split(" | ")[0])}
+    check("options of the page", named == options, named ^ options)
+    methods = {name for file in (SOURCE / "tools" / "stagecraft" / "serve" / "grpc" / "protocol").glob("*.proto") for name in re.findall(r"rpc (\w+)", file.read_text())}
+    words = {word.split(".")[-1] for row in rows for word in re.findall(r"`([\w.]+)`", row.split(" | ")[0])}
+    check("gRPC's methods are on the page", methods <= words, methods - words)
+
+
 def http_text(server, path):
     with contextlib.closing(http.client.HTTPConnection("127.0.0.1", server.port, timeout=60)) as connection:
         connection.request("GET", path)
@@ -318,6 +445,9 @@ with tempfile.TemporaryDirectory() as folder:
     check_versions(pathlib.Path(folder))
     check_control(pathlib.Path(folder))
     check_sequences(pathlib.Path(folder))
+    check_warm_up(pathlib.Path(folder))
+    check_shared_memory(pathlib.Path(folder))
+    check_page()
 
 for failure in failures:
     print(failure)

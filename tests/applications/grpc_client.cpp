@@ -351,7 +351,7 @@ void check_infer(client& to, scores const& expected) {
       {"output", "there is no output 'x'", wrong, [](auto& r) { r.add_outputs()->set_name("x"); }},
       {"priority", "the parameter 'priority' is no number from 0 on", wrong,
        [](auto& r) { (*r.mutable_parameters())["priority"].set_int64_param(-1); }},
-      {"memory", "parameter 'shared_memory_region'", wrong,
+      {"memory", "begun without --allow_shared_memory", wrong,
        [](auto& r) { (*r.mutable_inputs(0)->mutable_parameters())["shared_memory_region"].set_string_param("x"); }},
       {"sequence", "parameter 'sequence_id'", wrong,
        [](auto& r) { (*r.mutable_parameters())["sequence_id"].set_int64_param(5); }}};

@@ -122,12 +122,14 @@ class source_shape {
     static constexpr std::array<token, 7> members{"named",   "append", "in_dtype",     "on_host",
                                                   "of_type", "input",  "of_batch_size"};
     static constexpr std::array<token, 2> members_of_tensors{"length", "shape"};
-    static constexpr std::array<token, 46> functions_of_tensors{
-        "abs",      "acos",      "acosh",  "asin",  "asinh", "atan",    "atanh",   "ceil",    "clip",      "cos",
-        "cosh",     "div",       "elu",    "equal", "erf",   "exp",     "expm1",   "floor",   "floor_mod", "fmod",
-        "gelu",     "isfinite",  "isinf",  "isnan", "log",   "log1p",   "maximum", "minimum", "mod",       "not_equal",
-        "pow",      "remainder", "rint",   "round", "rsqrt", "sigmoid", "sign",    "sin",     "sinh",      "softplus",
-        "softsign", "sqrt",      "square", "tan",   "tanh",  "where"};
+    static constexpr std::array<token, 53> functions_of_tensors{
+        "abs",        "acos",        "acosh",      "asin",        "asinh", "atan",      "atanh",       "ceil",
+        "clip",       "cos",         "cosh",       "div",         "elu",   "equal",     "erf",         "exp",
+        "expm1",      "floor",       "floor_mod",  "fmod",        "gelu",  "isfinite",  "isinf",       "isnan",
+        "log",        "log1p",       "maximum",    "minimum",     "mod",   "not_equal", "pow",         "remainder",
+        "rint",       "round",       "rsqrt",      "sigmoid",     "sign",  "sin",       "sinh",        "softplus",
+        "softsign",   "sqrt",        "square",     "tan",         "tanh",  "where",     "bitwise_and", "bitwise_not",
+        "bitwise_or", "bitwise_xor", "left_shift", "right_shift", "view"};
     auto const is_in = [&](auto const& list) { return std::find(list.begin(), list.end(), name) != list.end(); };
     auto const before = next_ > 1 ? tokens_[next_ - 2] : token();
     if (before == "." && is_in_call_) return (next_ > 2 && tokens_[next_ - 3] == "ops") || is_in(members_of_tensors);

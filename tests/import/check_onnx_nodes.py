@@ -4,7 +4,7 @@
     python3 tests/import/check_onnx_nodes.py <the program stagecraft> <folder> <compiler> [--only <expression>] [--import-only] [--new] [--update]
 
 It needs the packages onnx and onnxruntime, without which it is skipped (exit code 77). Nodes of onnxruntime's own domain are cases
-as well, whose outputs onnxruntime computes. onnx_nodes.txt lists all cases, refused ones with the kind of their reason; --update writes
+as well, and graphs of whole numbers (whole_nodes.py), whose outputs onnxruntime computes. onnx_nodes.txt lists all cases, refused ones with the kind of their reason; --update writes
 it anew, and --new compares those alone that it does not list as imported. A case is taken if all that it takes and returns are tensors of numbers and no output
 is NaN. Inputs that the importer does not take as such become constants. Models whose layers can be traced alone are carried out by programs of 60
 (node_programs.py), the others are compiled as they are. What it prints is a line for each case: imported and right, imported and wrong, refused and why."""
@@ -24,6 +24,7 @@ try:
     import onnxruntime
     from onnx import TensorProto, helper, numpy_helper
     from onnx.backend.test.loader import load_model_tests
+    import whole_nodes
 except ImportError:
     sys.exit(77)
 
@@ -34,7 +35,7 @@ ONLY = sys.argv[sys.argv.index("--only") + 1] if "--only" in sys.argv else ""
 GROUP, TRACED_GROUP = 12, 60
 LIST = pathlib.Path(__file__).with_name("onnx_nodes.txt")
 FLOATS = onnx.TensorProto.FLOAT, onnx.TensorProto.DOUBLE
-NUMBERS = (*FLOATS, onnx.TensorProto.INT64, onnx.TensorProto.INT32, onnx.TensorProto.BOOL)
+NUMBERS = (*FLOATS, *(getattr(onnx.TensorProto, each) for each in "INT64 INT32 INT16 INT8 UINT64 UINT32 UINT16 UINT8 BOOL".split()))
 
 
 def tensors(values):
@@ -105,7 +106,8 @@ def import_case(name, model, inputs, outputs):
         for kind, given in enumerate((inputs[:kept], outputs)):
             for i, array in enumerate(given):
                 arrays[kind].append(FOLDER / f"{name}_{'xy'[kind]}{i}.npy")
-                np.save(arrays[kind][-1], np.ascontiguousarray(array, dtype="float32"))
+                is_whole = kind == 0 and array.dtype.kind in "iu"
+                np.save(arrays[kind][-1], np.ascontiguousarray(array, dtype="int64" if is_whole else "float32"))
         code, text = run("import", path, "--test-inputs", *arrays[0], "--test-outputs", *arrays[1])
         if code == 0:
             return None
@@ -169,7 +171,7 @@ def results_of(names):
 def main():
     FOLDER.mkdir(parents=True, exist_ok=True)
     said, kinds = {}, {}
-    for name, *case in itertools.chain(cases(), microsoft_cases()):
+    for name, *case in itertools.chain(cases(), microsoft_cases(), whole_nodes.cases()):
         if not re.search(ONLY, name):
             continue
         try:

@@ -57,16 +57,16 @@ class Program:
         return f'{found[1]}{{{found[2]}}}, "{found[3] or key + (f"_{number}" if number else "")}"'
 
     def of_chain(self, items):
-        first = re.fullmatch(r"input(\{.*?\})", items[0])
+        first = re.fullmatch(r"input(\{.*?\})(?:\.of_type\((sc::dtype::int32)\))?", items[0])
         if not first:
             raise NotTraced(items[0])
-        return [f"auto x = m.input({first[1]});", *(f"x = m.apply({self.layer(each)}, {{x}});" for each in items[1:]), "m.output(x);"]
+        return [f"auto x = m.input({first[1]}{f', {first[2]}' if first[2] else ''});", *(f"x = m.apply({self.layer(each)}, {{x}});" for each in items[1:]), "m.output(x);"]
 
     def expression(self, text):
         if re.fullmatch(r"\w+", text):
             return text
-        if found := re.fullmatch(r'model\.input\(\{?([\d, ]*)\}?(?:, "[^"]*")?\)', text):
-            return f"m.input({{{found[1]}}})"
+        if found := re.fullmatch(r'model\.input\(\{?([\d, ]*)\}?(?:, "[^"]*")?(, sc::dtype::int32)?\)', text):
+            return f"m.input({{{found[1]}}}{found[2] or ''})"
         end = text.find("{")
         depth = 0
         for end in range(max(end, 0), len(text)):

@@ -9,8 +9,11 @@
 #include <stagecraft/operations/words.hpp>
 #include <stagecraft/pipeline.hpp>
 #include <stagecraft/stagecraft.hpp>
+#include <bit>
 #include <cmath>
+#include <cstdint>
 #include <cstdio>
+#include <cstring>
 #include <limits>
 #include <stdexcept>
 #include <string>
@@ -22,7 +25,7 @@ namespace node_run {
 namespace sc = stagecraft;
 using namespace sc::layers;  // NOLINT: as the models name them
 
-/// The values of a tensor for all samples.
+/// The values of a tensor for all samples; the bits of those of int32.
 struct tensor {
   sc::shape sample;
   std::vector<float> values;
@@ -36,11 +39,16 @@ class model {
         recorded_(sc::read_safetensors(name + "_test.safetensors")) {}
 
   /// The recorded values of the next input, whose samples have the shape `of`.
-  tensor input(sc::shape const& of) {
+  tensor input(sc::shape of, sc::dtype type = sc::dtype::float32) {
     auto const* const found = recorded_.find("inputs:" + std::to_string(inputs_++));
     if (found == nullptr) throw std::runtime_error("no recorded input");
     batch_ = static_cast<int>(found->shape.at(0));
-    return {of, sc::io::to_floats(*found)};
+    if (type != sc::dtype::int32) return {of, sc::io::to_floats(*found)};
+    if (found->type != sc::element_type::int32) throw std::runtime_error("the recorded input is not of int32");
+    of.is_whole = true;
+    std::vector<float> bits(found->bytes.size() / sizeof(float));
+    std::memcpy(bits.data(), found->bytes.data(), found->bytes.size());
+    return {of, std::move(bits)};
   }
 
   template <class Layer>
@@ -60,14 +68,16 @@ class model {
     }
     sc::operations::runs::float_run const run(plan, with);
     auto const& node = traced.list.node_of(traced.outputs[0]);
-    if (node.type == sc::dtype::int32) throw std::runtime_error("the output is of int32");
     sc::shape sample;
     for (int i = 1; i < node.shape.rank; ++i) sample.push_back(node.shape[i]);
+    sample.is_whole = node.type == sc::dtype::int32;
     return {sample, with.output};
   }
 
   /// Compares the next output as the written tests do, and prints the difference.
-  void output(tensor const& found) {
+  void output(tensor found) {
+    if (found.sample.is_whole)  // users get floats
+      for (float& each : found.values) each = static_cast<float>(std::bit_cast<std::int32_t>(each));
     auto const* const expected = recorded_.find("outputs:" + std::to_string(outputs_));
     if (expected == nullptr) throw std::runtime_error("no recorded output");
     auto const values = sc::io::to_floats(*expected);

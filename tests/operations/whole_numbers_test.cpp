@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <stagecraft/ipu.hpp>
 #include <stagecraft/kernels/elementwise/whole.hpp>
+#include <stagecraft/operations/words.hpp>
 #include <stagecraft/stagecraft.hpp>
 #include <bit>
 #include <cstdint>
@@ -69,6 +70,15 @@ struct mixed : sc::layer<mixed> {
   }
 };
 
+struct bits : sc::layer<bits> {
+  static constexpr std::string_view class_name = "Bits";
+  constexpr auto call(auto& ops, auto x) const {
+    auto const mixed = bitwise_xor(bitwise_or(bitwise_and(x, 0xfff), 0x1000), bitwise_not(left_shift(x, 1)));
+    return ops.concatenate({mixed, right_shift(x, ops.cast(equal(x, x), dtype::int32)),
+                            view(ops.cast(x, dtype::float32), dtype::int32) - view(ops.full({1}, 1.5F), dtype::int32)});
+  }
+};
+
 template <class Layer, class Machine>
 using predictor =
     sc::predictor<sc::sequential<input{1}.of_type(dtype::int32), Layer{}>, sc::inference{.batch_size = 2}, Machine>;
@@ -90,5 +100,6 @@ void check_on_both(std::vector<std::vector<float>> const& expected) {
 TEST_CASE("int32 inputs are exact, and so is arithmetic on them") {
   check_on_both<minus>({{1}, {3}, {-16777220}});
   check_on_both<arithmetic>({{-1, 2, 1}, {4, 3, 0}, {16777220, 2, 0}});
+  check_on_both<bits>({{-33558532, 8388608, 197132288}, {-33558536, 8388609, 197132288}, {8178, -3, -2132803584}});
   check_on_both<mixed>({{1.5F, 2, 8388608}, {3.5F, 6, 8388609}, {-16777220, 246, -2}});
 }

@@ -84,6 +84,7 @@ int main(int argc, char** argv) {
 
   std::vector<std::string> shapes, dimensions, values, output_nodes;
   std::string signature;
+  bool int64_to_int32 = false;
   auto const add_file = [&](CLI::App& command, std::string& file) {
     auto* const own = command.add_option("file", file,
                                          "A model that Keras has saved, .h5, .keras or a SavedModel's folder, an .onnx "
@@ -102,6 +103,7 @@ int main(int argc, char** argv) {
                     "input.0=1")
         ->delimiter(',');
     command.add_option("--input-value", values, "An input of an ONNX file that is to be a constant: rate=16000");
+    command.add_flag("--int64-to-int32", int64_to_int32, "All whole numbers of an ONNX file's graph are within int32");
     return own;
   };
 
@@ -142,6 +144,7 @@ int main(int argc, char** argv) {
     import.options.architecture = architecture;
     import.options.dimensions = show.options.dimensions = dimensions;
     import.options.input_values = show.options.input_values = values;
+    import.options.int64_to_int32 = show.options.int64_to_int32 = int64_to_int32;
     import.options.signature = show.options.signature = signature;
     import.options.output_nodes = show.options.output_nodes = output_nodes;
     if (import_app->parsed()) import.run();

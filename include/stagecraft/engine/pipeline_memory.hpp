@@ -64,7 +64,7 @@ struct norm_memory {
 
   std::vector<numbers> squares;           ///< sums of each block, a weight after the other
   std::array<of_weights, Shards> sums{};  ///< sums of each shard
-  of_weights norms{};                     ///< what the optimizer reads
+  of_weights norms{};                     ///< norms, as the optimizer reads them
 };
 
 /// The factors of one replica's losses, one for each device, all equal; empty if the factor does not change.

@@ -22,7 +22,7 @@
 
 namespace stagecraft::mpi {
 
-/// What `sc::profile` returns for a cluster of hosts whose ranks have some of the stages of some replicas. A step is
+/// The result of `sc::profile` for a cluster of hosts whose ranks have some of the stages of some replicas. A step is
 /// one weight update: the passes of all micro-batches in the order of the timetable, with the messages between ranks,
 /// and then the sums of gradients, each among the ranks that have the same stage. A forward pass takes the operations
 /// of its layers at `ranks.gigaflops`, a backward pass twice as many, and what it recomputes once more.
@@ -117,8 +117,7 @@ class staged_cluster_profile {
   }
   /// Seconds of a step at another speed and with another network, such as those that a program has measured.
   [[nodiscard]] static constexpr double seconds_with(double gigaflops, network const& measured) {
-    return price_of_passes(table, passes(gigaflops), placed, measured, 0).seconds +
-           exposed_by(measured, gigaflops, {});
+    return price_of_passes(table, passes(gigaflops), placed, measured, 0).seconds + exposed_by(measured, gigaflops, {});
   }
   /// The part of all ranks' time in which they work.
   [[nodiscard]] static constexpr double efficiency(gradient_exchange how = {}) {

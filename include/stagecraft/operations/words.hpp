@@ -7,6 +7,7 @@
 
 #include <stagecraft/diagnostics/begin_headers.hpp>
 
+#include <stagecraft/operations/bitwise_words.hpp>
 #include <stagecraft/operations/composed/choice_words.hpp>
 #include <stagecraft/operations/composed/movement_words.hpp>
 #include <stagecraft/operations/composed/notation_words.hpp>

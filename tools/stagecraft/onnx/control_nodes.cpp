@@ -178,6 +178,7 @@ std::string onnx_trace::convert_made(onnx_node node) {
 void onnx_trace::set_alias(onnx_node const& node, std::string const& of, std::size_t output) {
   if (output >= node.outputs.size() || node.outputs[output].empty()) return;
   types_.insert_or_assign(node.outputs[output], type_of(of));
+  ranges_.insert_or_assign(node.outputs[output], range_of(of));
   if (auto const value = constants_.find(of))
     constants_.set(node.outputs[output], *value);
   else if (auto const found = tensors_.find(of); found != tensors_.end())

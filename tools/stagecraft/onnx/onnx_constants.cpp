@@ -53,6 +53,10 @@ onnx_constant constant_of(stored_tensor const& from) {
     append<std::int64_t>(from, result.values);
   } else if (from.type == element_type::int32) {
     append<std::int32_t>(from, result.values);
+  } else if (from.type == element_type::uint32) {
+    append<std::uint32_t>(from, result.values);
+  } else if (from.type == element_type::uint64) {
+    append<std::uint64_t>(from, result.values);
   } else if (from.type == element_type::float64) {
     (void)io::to_floats(from);  // refuses numbers that float32 does not have
     append<double>(from, result.values);

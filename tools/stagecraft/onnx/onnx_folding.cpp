@@ -257,6 +257,7 @@ std::optional<onnx_constant> computed(onnx_node const& node, inputs_list const& 
   auto first = *inputs[0];
   auto const second = inputs.size() > 1 ? inputs[1] : std::nullopt;
   if (type == "Identity") return first;
+  if (type == "DequantizeLinear") return dequantized(node, inputs);
   if (type == "Cast") return cast(first, node.integer("to", 1));
   if (type == "Transpose") {
     auto const rank = static_cast<std::int64_t>(first.shape.size());

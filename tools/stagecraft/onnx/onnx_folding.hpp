@@ -40,6 +40,8 @@ inline constexpr std::int64_t largest_made = 1 << 16;
 /// the result depends on their number.
 [[nodiscard]] std::optional<int> samples_axis_of(onnx_node const& node, inputs_list const& inputs,
                                                  onnx_constant const& result);
+/// The numbers that a DequantizeLinear node makes of constants.
+[[nodiscard]] std::optional<onnx_constant> dequantized(onnx_node const& node, inputs_list const& inputs);
 /// A window of ONNX's for a signal of known length: HannWindow, HammingWindow, BlackmanWindow.
 [[nodiscard]] std::optional<onnx_constant> window_of(onnx_node const& node, onnx_constant const& size);
 /// Sums, products, means, largest and smallest numbers along axes.

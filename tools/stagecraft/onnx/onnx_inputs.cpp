@@ -104,6 +104,14 @@ void onnx_trace::add_inputs() {
     }
     traced_layer made{"InputLayer", clean_name(input.name)};
     made.lengths = tensor.lengths;
+    constexpr int int32 = 6, int64 = 7, uint32 = 12, uint64 = 13;
+    auto const type = input.type;
+    if (type == int32 || type == int64 || type == uint32 || type == uint64) {
+      made.is_word = true;
+      made.config = {{"dtype", "int32"}, {"converted_from", "int64"}};
+      // What is outside is refused when a program gives it.
+      ranges_.insert_or_assign(input.name, value_range{type > int64 ? 0 : -0x1p31, 0x1p31 - 1});
+    }
     layers_.push_back(std::move(made));
     inputs_.push_back(tensor.layer);
     types_.insert_or_assign(input.name, input.type);

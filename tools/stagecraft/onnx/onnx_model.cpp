@@ -63,15 +63,23 @@ void onnx_trace::convert(onnx_node const& node) {
   auto const found = onnx_converters().find(node.type);
   bool const is_after_unknown =
       std::any_of(node.inputs.begin(), node.inputs.end(), [&](auto const& each) { return unknown_.contains(each); });
-  if (found == onnx_converters().end() && is_after_unknown && rule_of(node) != nullptr) return fail("");
-  if (found == onnx_converters().end()) return fail("is a " + shown_name(node.type) + ", which takes constants alone");
+  if (found == onnx_converters().end() && is_after_unknown && !word_converters().contains(node.type) &&
+      rule_of(node) != nullptr)
+    return fail("");
+  if (found == onnx_converters().end() && !word_converters().contains(node.type))
+    return fail("is a " + shown_name(node.type) + ", which takes constants alone");
   auto const first = layers_.size();
   joined_names_.clear();
   try {
     if (is_constant && folds_empty_reduction(*this, node)) return;
-    if (!is_constant) check_types(node);
-    found->second(*this, node);
-    set_kinds(node);
+    auto const words = word_converters().find(node.type);
+    if (words != word_converters().end() && !is_constant && needs_words(node))
+      words->second(*this, node);
+    else if (found == onnx_converters().end())
+      throw unsupported("is a " + shown_name(node.type) + ", which is not here for numbers of this type");
+    else
+      found->second(*this, is_constant ? node : with_floats(node));
+    set_kinds(node), set_ranges(node);
     name_origin(node, first);
   } catch (unknown_input const&) {
     fail("");

@@ -128,6 +128,9 @@ traced_tensor onnx_trace::operate(traced_operation operation, std::vector<traced
   traced_layer made{own_class, ""};
   for (auto const& each : inputs) made.inputs.push_back(each.layer);
   made.lengths = lengths;
+  made.is_word = operation.gives_words.value_or(
+      !inputs.empty() &&
+      std::all_of(inputs.begin(), inputs.end(), [&](traced_tensor const& each) { return is_word(each); }));
   made.operation = std::make_shared<traced_operation const>(std::move(operation));
   layers_.push_back(std::move(made));
   traced_tensor result{static_cast<int>(layers_.size()) - 1,
@@ -211,7 +214,7 @@ traced_tensor onnx_trace::constant_output(onnx_constant value, std::string const
   };
   traced_tensor y;
   try {
-    y = operate({"constant", code, {std::move(value)}, {"constant"}}, {first}, lengths);
+    y = operate({"constant", code, {std::move(value)}, {"constant"}, false}, {first}, lengths);
   } catch (unsupported const& why) {
     wrong("output '" + name + "' " + why.what());
   }

@@ -153,6 +153,12 @@ traced_tensor onnx_trace::call(std::string const& class_name, json const& config
     made.weights.push_back(
         {rules.weights[i].name, weights[i].shape, {weights[i].values.begin(), weights[i].values.end()}});
   }
+  if (std::any_of(inputs.begin(), inputs.end(), [&](traced_tensor const& each) { return is_word(each); })) {
+    static std::set<std::string> const moves{"Concatenate", "Cropping1D", "Cropping2D", "Cropping3D",
+                                             "Flatten",     "Permute",    "Reshape"};
+    made.is_word = moves.contains(class_name);
+    if (!made.is_word && class_name != "Embedding") throw unsupported("computes with whole numbers as floats");
+  }
   for (int const length : rules.output) made.lengths.push_back(length);
   if (!is_countable(made.lengths)) throw unsupported("gives more than 2^30 elements");
   layers_.push_back(std::move(made));

@@ -30,6 +30,18 @@ enum class element_kind : unsigned char { real, whole, truth };
 /// samples here, and none for an axis of length 1, which a single number has here.
 inline constexpr int no_axis = -1, unit_axis = -2;
 
+/// The least and the largest number that a tensor may hold.
+struct value_range {
+  double least = 0, most = 0;
+
+  [[nodiscard]] bool is_within(double from, double to) const { return least >= from && most <= to; }
+  /// True if float32 has every whole number between them.
+  [[nodiscard]] bool is_exact() const { return is_within(-0x1p24, 0x1p24); }
+};
+
+/// The numbers of a type of elements by ONNX's number; all for those that are no whole numbers.
+[[nodiscard]] value_range range_of_type(int type);
+
 /// A tensor of the graph.
 struct traced_tensor {
   int layer = -1;              ///< the layer that computes it
@@ -58,6 +70,7 @@ struct traced_operation {
   operation_code code;
   std::vector<onnx_constant> constants{};  ///< operands after the tensors
   std::vector<std::string> names{};        ///< names of the constants
+  std::optional<bool> gives_words{};       ///< says that it returns int32; none: if it takes nothing else
 };
 
 /// A layer with its only call.
@@ -72,6 +85,7 @@ struct traced_layer {
   std::shared_ptr<traced_operation const> operation{};
   std::vector<std::string> nodes{};  ///< names of the nodes that it was made of
   int group = 0;                     ///< their group: layers of different groups are not joined
+  bool is_word = false;              ///< true: its output is of int32 here, else of float32
 };
 
 /// A layer of operations, which belongs to the model.
@@ -105,6 +119,8 @@ class onnx_trace {
   // something.
 
   [[nodiscard]] onnx_graph const& graph() const { return graph_; }
+  /// True if int64 and uint32 wrap as int32 does, since the user says that their values fit.
+  [[nodiscard]] bool narrows_words() const { return options_.int64_to_int32; }
   /// True if all axes of the graph belong to one sample.
   [[nodiscard]] bool is_one_sample() const { return is_one_sample_; }
   /// The tensor that a node takes. Throws unknown_input if the node that computes it is not known.
@@ -168,6 +184,14 @@ class onnx_trace {
   void set_alias(onnx_node const& node, std::string const& of, std::size_t output);
   /// ONNX's number of the type of a tensor's or a constant's elements; 0 if it is not known.
   [[nodiscard]] int type_of(std::string const& name) const;
+  /// Says that a tensor's numbers are whole, of a type with ONNX's number and between these.
+  void retype(std::string const& name, int type, value_range range);
+  /// The numbers that a tensor or a constant may have, as far as its type and what computes it say.
+  [[nodiscard]] value_range range_of(std::string const& name) const;
+  /// What an output of a node may hold, from what its inputs may; wider than its type if it wraps.
+  [[nodiscard]] value_range result_range(onnx_node const& node, std::size_t output) const;
+  /// True if a tensor is of int32 here; others are of float32.
+  [[nodiscard]] bool is_word(traced_tensor const& x) const { return layer_at(x.layer).is_word; }
   /// Returns the length of an axis of a node's input. Throws unsupported if it is that of samples.
   [[nodiscard]] std::int64_t length_of(onnx_node const& node, std::size_t input, std::int64_t axis);
   /// Marks a node that was turned into layers together with the one before it.
@@ -194,8 +218,12 @@ class onnx_trace {
   void convert_nodes(onnx_graph const& graph);
   void add_types(onnx_graph const& graph);
   void find_types(onnx_node const& node);
-  void check_types(onnx_node const& node) const;
   [[nodiscard]] bool is_in_range(onnx_node const& node) const;
+  [[nodiscard]] bool takes_words(onnx_node const& node) const;
+  [[nodiscard]] bool moves_words(onnx_node const& node) const;
+  [[nodiscard]] bool needs_words(onnx_node const& node) const;
+  [[nodiscard]] onnx_node const& with_floats(onnx_node const& node);
+  void set_ranges(onnx_node const& node);
   void set_kinds(onnx_node const& node);
   void name_origin(onnx_node const& node, std::size_t first);
   [[nodiscard]] traced_tensor constant_output(onnx_constant value, std::string const& name);
@@ -220,6 +248,7 @@ class onnx_trace {
   onnx_constants constants_;
   std::map<std::string, traced_tensor> tensors_;
   std::map<std::string, int> types_;  ///< types of elements, as ONNX numbers them
+  std::map<std::string, value_range> ranges_;
   std::set<std::string> unknown_;
   std::map<std::string, std::vector<onnx_node const*>> users_;
   std::set<std::string> given_;  ///< the graph's outputs
@@ -254,6 +283,8 @@ void check_floats(onnx_constant const& constant);
 using onnx_converter = std::function<void(onnx_trace&, onnx_node const&)>;
 /// All such functions, by the types of nodes.
 [[nodiscard]] std::map<std::string, onnx_converter> const& onnx_converters();
+/// Functions that compute whole numbers in int32, where float32 may not be exact.
+[[nodiscard]] std::map<std::string, onnx_converter> const& word_converters();
 
 void add_elementwise_converters(std::map<std::string, onnx_converter>& to);
 void add_shape_converters(std::map<std::string, onnx_converter>& to);

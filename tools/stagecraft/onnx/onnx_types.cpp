@@ -11,7 +11,7 @@ namespace stagecraft::tool {
 
 namespace {
 
-constexpr int float32 = 1, uint8 = 2, int16 = 5, int64 = 7, boolean = 9, uint32 = 12, uint64 = 13;
+constexpr int float32 = 1, uint8 = 2, int32 = 6, int64 = 7, boolean = 9;
 
 template <std::size_t Count>
 bool is_among(std::string const& type, std::array<std::string_view, Count> const& names) {
@@ -21,24 +21,6 @@ bool is_among(std::string const& type, std::array<std::string_view, Count> const
 constexpr std::array<std::string_view, 11> of_truths{
     "And", "Equal", "Greater", "GreaterOrEqual", "IsInf", "IsNaN", "Less", "LessOrEqual", "Not", "Or", "Xor"};
 constexpr std::array<std::string_view, 5> of_places{"ArgMax", "ArgMin", "NonZero", "Shape", "Size"};
-/// Operators whose result may leave the range of a type of few bits, where ONNX's wraps.
-constexpr std::array<std::string_view, 13> of_any_size{"Abs", "Add", "CumProd",  "CumSum",     "MatMul",          "Mul",
-                                                       "Neg", "Pow", "ReduceL1", "ReduceProd", "ReduceSumSquare", "Sub",
-                                                       "Sum"};
-
-/// The smallest and the largest number of a type of at most 32 bits; two zeros for other types.
-std::pair<double, double> range_of(int type) {
-  switch (type) {
-    case 2: return {0, 255};
-    case 3: return {-128, 127};
-    case 4: return {0, 65535};
-    case 5: return {-32768, 32767};
-    case 6: return {-0x1p31, 0x1p31 - 1};
-    case 12: return {0, 0x1p32 - 1};
-    default: return {0, 0};
-  }
-}
-
 int type_of_value(onnx_node const& node, int by_default) {
   auto const* const value = node.find("value");
   return value != nullptr && value->tensor ? number_of(value->tensor->type) : by_default;
@@ -74,7 +56,16 @@ void onnx_trace::find_types(onnx_node const& node) {
     if (type == "Constant")
       found = type_of_value(node,
                             node.find("value_int") != nullptr || node.find("value_ints") != nullptr ? int64 : float32);
-    if (type.ends_with("Window")) found = float32;
+    if (type == "DequantizeLinear") found = of_input(1);
+    if (type == "QuantizeLinear") {
+      auto const given = static_cast<int>(std::clamp<std::int64_t>(node.integer("output_dtype", 0), 0, 1000));
+      found = given != 0 ? given : of_input(2) != 0 ? of_input(2) : uint8;
+    }
+    if (type == "DynamicQuantizeLinear") found = i == 1 ? float32 : uint8;
+    if (type == "MatMulInteger" || type == "ConvInteger") found = int32;
+    if (type == "QLinearMatMul" || type == "QLinearConv") found = of_input(7);
+    if (type == "BitCast") found = static_cast<int>(std::clamp<std::int64_t>(node.integer("to", float32), 0, 1000));
+    if (type.ends_with("Window") || type == "TfIdfVectorizer") found = float32;
     if (type == "ConstantOfShape") found = type_of_value(node, float32);
     if (is_among(type, of_truths) || (type == "Dropout" && i == 1)) found = boolean;
     if (is_among(type, of_places) || (i == 1 && (type == "TopK" || type == "MaxPool"))) found = int64;
@@ -82,24 +73,13 @@ void onnx_trace::find_types(onnx_node const& node) {
   }
 }
 
-void onnx_trace::check_types(onnx_node const& node) const {
-  bool const is_sum = node.type == "ReduceSum";
-  if (!is_sum && !is_among(node.type, of_any_size)) return;
-  for (auto const& input : node.inputs) {
-    int const number = type_of(input);
-    if ((number >= uint8 && number <= int16) || number == uint32 || number == uint64)
-      throw unsupported("computes with whole numbers of a type that wraps, which is not here");
-    if (is_sum) return;  // the other input names axes
-  }
-}
-
 /// True if the type of computed constants has their whole numbers: ONNX's wrap otherwise.
 bool onnx_trace::is_in_range(onnx_node const& node) const {
   for (auto const& each : node.outputs) {
-    auto const range = range_of(type_of(each));
-    auto const found = range.second > 0 ? constants_.find(each) : std::nullopt;
+    auto const range = range_of_type(type_of(each));
+    auto const found = range.is_within(-0x1p31, 0x1p32) ? constants_.find(each) : std::nullopt;
     if (found && std::any_of(found->values.begin(), found->values.end(), [&](double value) {
-          return !is_of_samples(value) && (value < range.first || value > range.second);
+          return !is_of_samples(value) && (value < range.least || value > range.most);
         }))
       return false;
   }

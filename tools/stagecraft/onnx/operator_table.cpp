@@ -34,7 +34,12 @@ Attention 7 4 is_causal:integer kv_num_heads:integer left_window_size:integer q_
 AveragePool 1 1 auto_pad:text dilations:integers kernel_shape:integers pads:integers strides:integers
   ceil_mode:integer count_include_pad:integer
 BatchNormalization 5 1 epsilon:real momentum:real spatial=1 training_mode:integer
+BitCast 1 1 to:integer
 BitShift 2 1 direction:text
+BitwiseAnd 2 1
+BitwiseNot 1 1
+BitwiseOr 2 1
+BitwiseXor 2 1
 BlackmanWindow 1 1 output_datatype=1 periodic:integer
 Cast 1 1 round_mode=up saturate=1 to:integer
 CastLike 2 1 round_mode=up saturate=1
@@ -48,6 +53,7 @@ Concat * 1 axis:integer
 Constant 0 1 value:tensor value_float:real value_floats:reals value_int:integer value_ints:integers
 ConstantOfShape 1 1 value:tensor
 Conv 3 1 auto_pad:text dilations:integers kernel_shape:integers pads:integers strides:integers group:integer
+ConvInteger 4 1 auto_pad:text dilations:integers kernel_shape:integers pads:integers strides:integers group:integer
 ConvTranspose 3 1 auto_pad:text dilations:integers kernel_shape:integers pads:integers strides:integers
   group:integer output_padding:integers output_shape:integers
 Cos 1 1
@@ -58,9 +64,11 @@ DFT 3 1 axis:integer inverse:integer onesided:integer
 DeformConv 5 1 dilations:integers group:integer kernel_shape~integers offset_group:integer pads:integers
   strides:integers
 DepthToSpace 1 1 blocksize:integer mode:text
+DequantizeLinear 3 1 axis:integer block_size:integer output_dtype=1
 Det 1 1
 Div 2 1
 Dropout 3 2 seed~integer
+DynamicQuantizeLinear 1 3
 Einsum * 1 equation:text
 Elu 1 1 alpha:real
 Equal 2 1
@@ -107,6 +115,7 @@ LpNormalization 1 1 axis:integer p:integer
 LpPool 1 1 auto_pad:text ceil_mode:integer dilations:integers kernel_shape:integers p:integer pads:integers
   strides:integers
 MatMul 2 1
+MatMulInteger 4 1
 Max * 1
 MaxPool 1 2 auto_pad:text dilations:integers kernel_shape:integers pads:integers strides:integers ceil_mode:integer
   storage_order:integer
@@ -126,6 +135,9 @@ Or 2 1
 PRelu 2 1
 Pad 4 1 mode:text
 Pow 2 1
+QLinearConv 9 1 auto_pad:text dilations:integers kernel_shape:integers pads:integers strides:integers group:integer
+QLinearMatMul 8 1
+QuantizeLinear 3 1 axis:integer block_size:integer output_dtype:integer precision=1 saturate=1
 RMSNormalization 2 1 axis:integer epsilon:real stash_type=1
 RNN 6 2 activations:texts clip:real direction:text hidden_size:integer layout:integer
 Range 3 1
@@ -190,7 +202,10 @@ Trilu 2 1 upper:integer
 Unsqueeze 2 1 axes:integers
 Where 3 1
 Xor 2 1
+com.microsoft.Attention 4 1 do_rotary=0 mask_filter_value:real num_heads:integer past_present_share_buffer=0
+  qkv_hidden_sizes:integers rotary_embedding_dim=0 scale:real unidirectional:integer
 com.microsoft.BiasGelu 2 1
+com.microsoft.EmbedLayerNormalization 9 3 epsilon:real mask_index_type~integer
 com.microsoft.FastGelu 2 1
 com.microsoft.FusedMatMul 2 1 alpha:real transA:integer transB:integer transBatchA=0 transBatchB=0
 com.microsoft.Gelu 1 1

@@ -99,6 +99,12 @@ std::vector<std::vector<float>> call_version(server_state& state, served_version
   }
 }
 
+shared_regions& memory_of(server_state& state) {
+  if (state.memory == nullptr)
+    throw http_error{400, "this server shares no memory with its clients: it was begun without --allow_shared_memory"};
+  return *state.memory;
+}
+
 std::vector<std::string> state_calls::names() {
   std::vector<std::string> result;
   for (auto const& [name, model] : *state_.models.all()) result.push_back(name);

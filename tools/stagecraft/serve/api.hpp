@@ -12,6 +12,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -30,6 +31,7 @@ struct server_state {
   std::chrono::microseconds time{};       ///< time that a call may take; 0: any
   std::atomic<bool> is_stopping = false;  ///< true: the server is no longer ready
   std::size_t max_bytes_in_flight = 0;
+  std::unique_ptr<shared_regions> memory;  ///< null: nothing is shared with clients
   /// Paths of the metrics; empty ones have none.
   std::array<std::string, 2> metrics_paths{"/metrics", "/monitoring/prometheus/metrics"};
   std::atomic<std::size_t> bytes_in_flight =
@@ -66,6 +68,9 @@ struct server_state {
 [[nodiscard]] served_version find_version(server_state const& state, std::string_view model, served_version found,
                                           sequence_request const& sequence);
 
+/// The memory that clients share. Throws http_error 400 without --allow_shared_memory.
+[[nodiscard]] shared_regions& memory_of(server_state& state);
+
 /// The state of a server as a front in another module sees it. Keeps a reference.
 class state_calls final : public server_calls {
  public:
@@ -91,6 +96,7 @@ class state_calls final : public server_calls {
   void unload(std::string const& name) override;
   void count(int status, std::chrono::duration<double> time) override { state_.metrics.count(status, time); }
   [[nodiscard]] std::atomic<std::size_t>& bytes_in_flight() override { return state_.bytes_in_flight; }
+  [[nodiscard]] shared_regions& memory() override { return memory_of(state_); }
 
  private:
   server_state& state_;

@@ -86,6 +86,12 @@ std::size_t place_of_output(std::vector<serving::tensor_spec> const& specs, std:
   return static_cast<std::size_t>(spec - specs.begin());
 }
 
+void check_memory_size(std::string const& input, shared_part const& part, std::size_t expected) {
+  if (part.size == expected) return;
+  throw http_error{400, "input '" + input + "' has " + std::to_string(part.size) +
+                            " bytes of shared memory, expected " + std::to_string(expected)};
+}
+
 std::vector<std::string> best_classes(std::vector<float> const& values, std::int64_t samples, std::int64_t count) {
   constexpr std::size_t most = 1000000;
   auto const size = values.size() / static_cast<std::size_t>(samples);

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "serve/http/http_message.hpp"
+#include "serve/shared_memory.hpp"
 
 #include <stagecraft/io/element_type.hpp>
 #include <stagecraft/io/narrowing.hpp>
@@ -77,6 +78,9 @@ class input_tensors {
 
 /// The places of the outputs that a request names. Throws http_error 400 for an unknown name.
 [[nodiscard]] std::size_t place_of_output(std::vector<serving::tensor_spec> const& specs, std::string const& name);
+
+/// Throws http_error 400 if an input's part of shared memory has another size than its numbers.
+void check_memory_size(std::string const& input, shared_part const& part, std::size_t expected);
 
 /// Triton's classification of each sample: the `count` highest values, "0.900000:3" with their indices, or as many as
 /// there are. NaN is the lowest one. Throws http_error 400 for a sample of more than a million numbers.

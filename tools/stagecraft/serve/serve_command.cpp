@@ -130,6 +130,7 @@ void serve_command::run() const {
   state.time = std::chrono::milliseconds(request_time_ms);
   state.max_bytes_in_flight = max_bytes_in_flight;
   auto command = *this;
+  if (shares_memory) state.memory = std::make_unique<shared_regions>();
   if (!batching_file.empty()) read_batching_parameters(batching_file, command.runtime);
   if (!monitoring_file.empty()) state.metrics_paths = {"", read_monitoring_config(monitoring_file)};
   std::vector<model_settings> own;
@@ -236,6 +237,8 @@ void add_serve_command(CLI::App& app) {
                   "The time between two looks for new versions; 0: there is one at the beginning, and one at SIGHUP")
       ->capture_default_str()
       ->check(CLI::Range(0.0, 86400.0));
+  own->add_flag("--allow_shared_memory", command->shares_memory,
+                "Clients may name objects of shm_open, which this program then reads and writes for them");
   own->add_option("--token_file", command->token_file, "A file with the bearer token that requests must have");
   own->add_option("--ssl_cert", command->certificate, "TLS: the file of the certificates");
   own->add_option("--ssl_key", command->key, "TLS: the file of the key");

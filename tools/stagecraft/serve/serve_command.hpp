@@ -37,6 +37,7 @@ struct serve_command {
   std::size_t max_bytes_in_flight = std::size_t{1} << 30;  ///< bytes of all bodies that are being read or answered
   double poll_seconds = 1;  ///< seconds between two checks for new versions; 0: there is one at the beginning
   bool is_explicit = false;  ///< true: clients load models and let go of them, and versions are not looked for
+  bool shares_memory = false;  ///< true: clients may name objects of shm_open that this process can open
   std::string token_file;   ///< file with the bearer token that requests must have; empty: none
   std::string certificate;  ///< TLS: a chain of certificates, PEM
   std::string key;          ///< TLS: the certificate's key, PEM

@@ -5,6 +5,7 @@
 
 #include "serve/http/counted_bytes.hpp"
 #include "serve/models/served_models.hpp"
+#include "serve/shared_memory.hpp"
 
 #include <stagecraft/version.hpp>
 #include <chrono>
@@ -23,7 +24,7 @@ namespace stagecraft::tool {
   return std::to_string(version_major) + "." + std::to_string(version_minor) + "." + std::to_string(version_patch);
 }
 
-/// What a request says of its call.
+/// The parameters of a request's call.
 struct call_options {
   std::chrono::microseconds time{};  ///< that it may take; 0: any
   sequence_request sequence;
@@ -69,6 +70,8 @@ class server_calls {
   virtual void count(int status, std::chrono::duration<double> time) = 0;
   /// Bytes of all requests that are being read or answered.
   [[nodiscard]] virtual std::atomic<std::size_t>& bytes_in_flight() = 0;
+  /// The memory that clients share, as memory_of.
+  [[nodiscard]] virtual shared_regions& memory() = 0;
 
  protected:
   ~server_calls() = default;
@@ -77,7 +80,7 @@ class server_calls {
 /// Triton's extensions that REST and gRPC have.
 inline constexpr char const* triton_extensions[]{"classification", "sequence", "sequence(string_id)",
                                                  "model_repository", "model_repository(unload_dependents)",
-                                                 "schedule_policy", "statistics"};
+                                                 "schedule_policy", "statistics", "system_shared_memory"};
 inline constexpr std::int64_t most_priority = 1000000;
 
 /// An entry of Triton's index of a repository.

@@ -77,6 +77,49 @@ http_response statistics(server_state& state, std::string_view model, std::int64
   return {.body = std::move(writer.end().end()).text()};
 }
 
+/// The paths of system_shared_memory behind "systemsharedmemory/".
+std::optional<http_response> answer_memory(server_state& state, std::string_view path, http_request const& request) {
+  constexpr std::string_view regions = "region/";
+  shared_region region;
+  if (path.starts_with(regions)) {
+    path.remove_prefix(regions.size());
+    auto const slash = path.rfind('/');
+    if (slash == std::string_view::npos || slash == 0) return std::nullopt;
+    region.name = path.substr(0, slash);
+    path.remove_prefix(slash + 1);
+  }
+  bool const reads = request.method == "GET";
+  auto& memory = memory_of(state);
+  if (reads && path == "status") {
+    json_writer writer;
+    writer.begin('[');
+    for (auto const& each : memory.list(region.name)) {
+      writer.begin('{').key("name").value(each.name).key("key").value(each.key);
+      writer.key("offset").value(static_cast<std::int64_t>(each.offset));
+      writer.key("byte_size").value(static_cast<std::int64_t>(each.size)).end();
+    }
+    return http_response{.body = std::move(writer.end()).text()};
+  }
+  if (!reads && path == "unregister") {
+    memory.remove(region.name);
+    return http_response{.body = ""};
+  }
+  if (reads || path != "register" || region.name.empty()) return std::nullopt;
+  read_request(request.body, [&](json_reader& reader, std::string const& key) {
+    std::int64_t number = 0;
+    if (key == "key" && reader.next() == json_reader::kind::text)
+      region.key = reader.read_text();
+    else if ((key == "offset" || key == "byte_size") && reader.read_integer(number) && number >= 0)
+      (key == "offset" ? region.offset : region.size) = static_cast<std::uint64_t>(number);
+    else if (key == "key" || key == "offset" || key == "byte_size")
+      throw http_error{400, "'" + key + "' is not as it should be"};
+    else
+      reader.skip();
+  });
+  memory.add(region);
+  return http_response{.body = ""};
+}
+
 }  // namespace
 
 std::optional<http_response> answer_triton(server_state& state, std::string_view path, http_request& request) {
@@ -89,6 +132,8 @@ std::optional<http_response> answer_triton(server_state& state, std::string_view
     (void)find_version(state, parts.model, parts.version);
     return statistics(state, parts.model, parts.version.number);
   }
+  if (constexpr std::string_view memory = "systemsharedmemory/"; path.starts_with(memory))
+    return answer_memory(state, path.substr(memory.size()), request);
   if (reads || !path.starts_with(repository)) return std::nullopt;
   path.remove_prefix(repository.size());
   if (path == "index") return index(state, request.body);

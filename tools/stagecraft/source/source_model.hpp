@@ -88,6 +88,7 @@ struct import_options {
   std::string architecture;                    ///< for a file of weights alone: the file that `model.to_json` wrote
   std::string signature{};                     ///< signature of a SavedModel; empty: serving_default
   std::vector<std::string> output_nodes{};     ///< nodes that are the outputs of a frozen graph
+  bool int64_to_int32 = false;                 ///< an ONNX file's whole numbers are all within int32
   /// Nodes of different groups are not made into one layer; null: all are in one group.
   std::function<int(std::string const& node)> group_of{};
 };

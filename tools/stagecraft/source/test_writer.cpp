@@ -6,6 +6,7 @@
 #include <stagecraft/diagnostics/exceptions.hpp>
 #include <stagecraft/io/npy.hpp>
 #include <algorithm>
+#include <cmath>
 
 namespace stagecraft::tool {
 
@@ -13,6 +14,18 @@ namespace {
 
 shape shape_of(source_model const& model, source_tensor const& tensor) {
   return model.calls[static_cast<std::size_t>(tensor.call)].outputs[static_cast<std::size_t>(tensor.output)].value();
+}
+
+template <class T>
+stored_tensor tensor_of(element_type type, std::string const& name, std::vector<std::int64_t> const& shape,
+                        std::vector<double> const& values) {
+  stored_tensor result{name, type, shape, {}};
+  for (double const value : values) {
+    auto const element = static_cast<T>(value);
+    auto const* const bytes = reinterpret_cast<std::byte const*>(&element);
+    result.bytes.insert(result.bytes.end(), bytes, bytes + sizeof element);
+  }
+  return result;
 }
 
 /// Puts an array's axes from the file's order into the model's; axes of length 1 that the model lacks are left out, and
@@ -27,9 +40,7 @@ stored_tensor with_axes(stored_tensor const& from, std::vector<int> const& axes)
   for (int axis = 0; axis < static_cast<int>(from.shape.size()); ++axis)
     if (std::find(order.begin(), order.end(), axis) == order.end()) order.push_back(axis);
   if (order.size() != from.shape.size()) return from;
-  auto const values = io::to_floats(from);
-  auto const moved = transposed({from.shape, {values.begin(), values.end()}, false}, order);
-  std::vector<float> const floats(moved.values.begin(), moved.values.end());
+  auto const moved = transposed(constant_of(from), order);
   std::vector<std::int64_t> shape;
   auto next = moved.shape.begin();
   for (int const axis : axes) shape.push_back(axis < 0 ? 1 : *next++);
@@ -37,11 +48,27 @@ stored_tensor with_axes(stored_tensor const& from, std::vector<int> const& axes)
   rest.erase(rest.begin(), rest.begin() + static_cast<std::ptrdiff_t>(own));
   while (!rest.empty() && rest.back() == 1) rest.pop_back();
   shape.insert(shape.end(), rest.begin(), rest.end());
+  if (moved.is_whole) return tensor_of<std::int64_t>(element_type::int64, from.name, shape, moved.values);
+  std::vector<float> const floats(moved.values.begin(), moved.values.end());
   return io::float_tensor(from.name, shape, floats);
 }
 
+/// The numbers of an input of int32.
+stored_tensor words_of(stored_tensor const& from, std::string const& file) {
+  auto const values = constant_of(from).values;
+  for (double const value : values)
+    if (value != std::trunc(value) || value < -0x1p31 || value >= 0x1p31)
+      throw file_error("E5066", file + ": has the number " + number_text(value).str() + ", but the input is of int32");
+  return tensor_of<std::int32_t>(element_type::int32, from.name, from.shape, values);
+}
+
+bool is_of_words(source_model const& model, int input) {
+  return input_type(model.layer_of(model.calls[static_cast<std::size_t>(input)])) == dtype::int32;
+}
+
 void add_recorded(std::vector<std::string> const& files, std::vector<shape> const& shapes,
-                  std::vector<std::vector<int>> const& axes, char const* what, std::int64_t& samples, tensor_file& to) {
+                  std::vector<std::vector<int>> const& axes, char const* what, std::int64_t& samples, tensor_file& to,
+                  std::vector<bool> const& are_words) {
   if (files.size() != shapes.size())
     throw file_error("E5066", "--test-" + std::string(what) + ": the model has " + std::to_string(shapes.size()) +
                                   ", found " + std::to_string(files.size()) + " files");
@@ -54,6 +81,11 @@ void add_recorded(std::vector<std::string> const& files, std::vector<shape> cons
       throw file_error("E5066", files[i] + ": has the shape " + io::shape_text(tensor.shape) + ", expected " +
                                     io::shape_text(expected));
     samples = expected[0];
+    if (are_words[i]) {
+      to.tensors.push_back(words_of(tensor, files[i]));
+      to.tensors.back().name = std::string(what) + ":" + std::to_string(i);
+      continue;
+    }
     auto const values = io::to_floats(tensor);
     to.tensors.push_back(io::float_tensor(std::string(what) + ":" + std::to_string(i), expected, values));
   }
@@ -107,6 +139,21 @@ double difference(auto const& found, auto const& expected) {
 
 )";
 
+constexpr own_text words_text = R"(/// The recorded values of an input of int32.
+template <std::size_t Rank>
+xt::xtensor<std::int32_t, Rank> recorded_words(sc::tensor_file const& file, std::string const& name) {
+  auto const* const found = file.find(name);
+  if (found == nullptr || found->shape.size() != Rank || found->type != sc::element_type::int32)
+    throw sc::file_error("E5066", "there is no '" + name + "' of int32");
+  std::array<std::size_t, Rank> shape{};
+  for (std::size_t i = 0; i < Rank; ++i) shape[i] = static_cast<std::size_t>(found->shape[i]);
+  auto tensor = xt::xtensor<std::int32_t, Rank>::from_shape(shape);
+  std::memcpy(tensor.data(), found->bytes.data(), found->bytes.size());
+  return tensor;
+}
+
+)";
+
 }  // namespace
 
 void check_stem(std::string const& stem) { static_cast<void>(header_in_quotes(stem)); }
@@ -116,11 +163,14 @@ tensor_file read_recorded(source_model const& model, std::vector<std::string> co
   tensor_file result;
   if (inputs.empty() && outputs.empty()) return result;
   std::vector<shape> of_inputs, of_outputs;
+  std::vector<bool> are_words;
   for (int const input : model.inputs) of_inputs.push_back(shape_of(model, {input, 0}));
+  for (int const input : model.inputs) are_words.push_back(is_of_words(model, input));
   for (auto const& output : model.outputs) of_outputs.push_back(shape_of(model, output));
   std::int64_t samples = 0;
-  add_recorded(inputs, of_inputs, model.input_axes, "inputs", samples, result);
-  add_recorded(outputs, of_outputs, model.output_axes, "outputs", samples, result);
+  add_recorded(inputs, of_inputs, model.input_axes, "inputs", samples, result, are_words);
+  are_words.assign(outputs.size(), false);
+  add_recorded(outputs, of_outputs, model.output_axes, "outputs", samples, result, are_words);
   return result;
 }
 
@@ -135,12 +185,17 @@ source_text write_test(source_model const& model, identifier const& type, std::s
           ".hpp: made by `stagecraft import`. Compile it with -std=c++20 -O2 -march=native, and link -pthread -lzip.\n";
   text += "#include " + header_in_quotes(stem) +
           "\n\n#include <stagecraft/stagecraft.hpp>\n#include <stagecraft/io/weights.hpp>\n";
+  bool const has_words =
+      std::any_of(model.inputs.begin(), model.inputs.end(), [&](int input) { return is_of_words(model, input); });
   text += has_values ? "#include <stagecraft/io/safetensors.hpp>\n#include <algorithm>\n"_cpp : ""_cpp;
-  text += "#include <array>\n#include <cmath>\n#include <cstdio>\n#include <string>\n#include <vector>\n\n";
+  text += "#include <array>\n#include <cmath>\n"_cpp + (has_values && has_words ? "#include <cstdint>\n"_cpp : ""_cpp) +
+          "#include <cstdio>\n" + (has_values && has_words ? "#include <cstring>\n"_cpp : ""_cpp);
+  text += "#include <string>\n#include <vector>\n\n";
   text +=
       "namespace sc = stagecraft;\n\ninline constexpr auto run = sc::inference{.batch_size = " + number_text(batch) +
       "};\n\n";
   if (has_values) text += helpers_text;
+  if (has_values && has_words) text += words_text;
   text += "int main(int argc, char** argv) {\n  std::string const folder = argc > 1 ? argv[1] : \".\";\n";
   text += "  sc::predictor<models::" + type + ", run> net;\n  net.load_weights(folder + " +
           string_literal("/" + stem + ".safetensors") + ");\n";
@@ -152,7 +207,8 @@ source_text write_test(source_model const& model, identifier const& type, std::s
     auto const rank = number_text(shape.rank() + 1);
     text += "  auto const x" + number_text(i) + " = ";
     if (has_values) {
-      text += "recorded<" + rank + ">(values, \"inputs:" + number_text(i) + "\");\n";
+      text += (is_of_words(model, model.inputs[i]) ? "recorded_words<"_cpp : "recorded<"_cpp) + rank +
+              ">(values, \"inputs:" + number_text(i) + "\");\n";
     } else {
       auto sizes = number_text(batch);
       for (int const length : shape) sizes += ", " + number_text(length);

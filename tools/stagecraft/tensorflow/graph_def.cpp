@@ -39,6 +39,11 @@ class parser {
     return *std::move(found);
   }
 
+  stored_tensor tensor(pbf_reader message) {
+    auto found = read_tensor(message);
+    if (!found.tensor) damaged("a tensor has a type without numbers");
+    return *std::move(found.tensor);
+  }
   tensorflow_graph graph(pbf_reader message) {
     tensorflow_graph result;
     read_graph(message, result);
@@ -360,7 +365,7 @@ class parser {
 };
 
 template <class Read>
-tensorflow_graph parsed(std::string_view bytes, std::string const& file, Read const& read) {
+auto parsed(std::string_view bytes, std::string const& file, Read const& read) {
   parser from(file, bytes.size());
   try {
     return read(from, pbf_reader(bytes.data(), bytes.size()));
@@ -373,6 +378,10 @@ tensorflow_graph parsed(std::string_view bytes, std::string const& file, Read co
 
 tensorflow_graph parse_saved_graph(std::string_view bytes, std::string const& file) {
   return parsed(bytes, file, [](parser& from, pbf_reader const& message) { return from.saved_model(message); });
+}
+
+stored_tensor parse_tensor(std::string_view bytes, std::string const& file) {
+  return parsed(bytes, file, [](parser& from, pbf_reader const& message) { return from.tensor(message); });
 }
 
 tensorflow_graph parse_graph_def(std::string_view bytes, std::string const& file) {

@@ -125,6 +125,8 @@ struct tensorflow_graph {
 /// The graph of a saved_model.pb whose tags are `serve`. Throws file_error E5240 if the bytes are damaged, or have no
 /// such graph.
 [[nodiscard]] tensorflow_graph parse_saved_graph(std::string_view bytes, std::string const& file);
+/// The numbers of a TensorProto. Throws file_error E5240 if the bytes are damaged, or the type has no numbers.
+[[nodiscard]] stored_tensor parse_tensor(std::string_view bytes, std::string const& file);
 /// The graph of a frozen GraphDef. Throws file_error E5240.
 [[nodiscard]] tensorflow_graph parse_graph_def(std::string_view bytes, std::string const& file);
 

@@ -75,7 +75,9 @@ constexpr void add_whole(map_work& work, map_task const& what, map_read const* r
   work.expand(reads[0]);
   auto const apply = static_cast<operations::whole_function>(static_cast<int>(what.scalars[0]));
   switch (apply) {
-    case from_float: return work.add(vertices::cast{dtype::float32, dtype::int32, work.elements});
+    case from_float:
+    case bits_of_float: return work.add(vertices::cast{dtype::float32, dtype::int32, work.elements});
+    case float_of_bits:
     case to_float:
     case to_bool:
     case to_uint8:

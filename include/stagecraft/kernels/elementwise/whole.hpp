@@ -39,7 +39,9 @@ template <class Arch = default_architecture>
   std::int64_t const quotient = dividend / divisor, rest = dividend % divisor;
   bool const rounds_down = rest != 0 && (rest < 0) != (divisor < 0);
   switch (f) {
-    case constant: return in_a;
+    case constant:
+    case bits_of_float:
+    case float_of_bits: return in_a;
     case from_float: return whole(static_cast<std::uint32_t>(whole_of_float<Arch>(in_a)));
     case to_float: return static_cast<float>(a);
     case to_bool: return truth(a != 0);

@@ -9,13 +9,15 @@ namespace stagecraft::operations {
 
 /// A function of one or two int32, or a conversion. Sums, differences, products and shifts wrap.
 enum class whole_function : unsigned char {
-  constant,    ///< the operation's own number, at each place
-  from_float,  ///< the fraction is cut off; numbers beyond int32 are its nearest number, and NaN is 0
+  constant,       ///< the operation's own number, at each place
+  from_float,     ///< the fraction is cut off; numbers beyond int32 are its nearest number, and NaN is 0
+  bits_of_float,  ///< the 32 bits that a float32 has in memory
   // functions of one int32
-  to_float,  ///< the nearest float32
-  to_bool,   ///< 1 as a float unless it is 0
-  to_uint8,  ///< modulo 256, as a float
-  to_int8,   ///< modulo 256, in [-128, 128), as a float
+  float_of_bits,  ///< the float32 that has these bits
+  to_float,       ///< the nearest float32
+  to_bool,        ///< 1 as a float unless it is 0
+  to_uint8,       ///< modulo 256, as a float
+  to_int8,        ///< modulo 256, in [-128, 128), as a float
   negative,
   absolute,
   sign,
@@ -49,7 +51,8 @@ enum class whole_function : unsigned char {
 [[nodiscard]] constexpr dtype type_of_result(whole_function f) noexcept {
   using enum whole_function;
   switch (f) {
-    case to_float: return dtype::float32;
+    case to_float:
+    case float_of_bits: return dtype::float32;
     case to_bool:
     case less:
     case less_equal:

@@ -324,6 +324,7 @@ void add_made_converters(std::map<std::string, onnx_converter>& to) {
   to["OptionalGetElement"] = [](trace& t, onnx_node const& node) { t.set_alias(node, node.inputs.at(0), 0); };
   add_attention_operations(to), add_pooling_operations(to), add_resize_operations(to);
   add_sampling_operations(to), add_transform_operations(to), add_state_operations(to), add_region_operations(to);
+  add_quantized_operations(to), add_microsoft_attention(to);
   add_einsum_operations(to), add_tap_operations(to);
   auto const normalize = to.at("LayerNormalization");
   to["LayerNormalization"] = [=](trace& t, onnx_node const& node) {

@@ -39,12 +39,18 @@ class node_maker {
 
 void add_attention_operations(std::map<std::string, onnx_converter>& to);
 void add_einsum_operations(std::map<std::string, onnx_converter>& to);
+/// Stands after all others, since operators of two domains have one name.
+void add_microsoft_attention(std::map<std::string, onnx_converter>& to);
 void add_pooling_operations(std::map<std::string, onnx_converter>& to);
+void add_quantized_operations(std::map<std::string, onnx_converter>& to);
 void add_region_operations(std::map<std::string, onnx_converter>& to);
 void add_resize_operations(std::map<std::string, onnx_converter>& to);
 void add_sampling_operations(std::map<std::string, onnx_converter>& to);
 void add_state_operations(std::map<std::string, onnx_converter>& to);
 void add_tap_operations(std::map<std::string, onnx_converter>& to);
 void add_transform_operations(std::map<std::string, onnx_converter>& to);
+
+/// Converters of word_converters().
+void add_word_reductions(std::map<std::string, onnx_converter>& to);
 
 }  // namespace stagecraft::tool

@@ -12,97 +12,6 @@ namespace {
 using trace = onnx_trace;
 using operands = std::vector<source_text>;
 
-constexpr std::int64_t most_constant = 1 << 24;
-
-bool is_laid_out_alike(traced_tensor const& a, traced_tensor const& b) {
-  return a.rank == b.rank && a.order == b.order && a.lengths == b.lengths && a.fused_axis == b.fused_axis &&
-         a.joined_axis == b.joined_axis && a.flat_order == b.flat_order && a.flat_lengths == b.flat_lengths;
-}
-
-/// The inputs of a node, tensors and constants, each with its place among them.
-struct taken_inputs {
-  std::vector<traced_tensor> tensors{};
-  std::vector<onnx_constant> constants{};
-  std::vector<std::string> names{};         ///< names of the constants
-  std::vector<operation_code> each_text{};  ///< names of each input, by the operands
-  int rank = 0;
-};
-
-taken_inputs take(trace& to, onnx_node const& node, std::size_t count) {
-  taken_inputs in;
-  std::vector<std::pair<onnx_constant, std::string>> arrays;
-  std::vector<int> place;  // of each input: a tensor, or below 0 an array
-  for (std::size_t i = 0; i < count; ++i) {
-    if (to.is_tensor(node, i)) {
-      place.push_back(static_cast<int>(in.tensors.size()));
-      in.tensors.push_back(to.tensor(node, i));
-      in.rank = std::max(in.rank, in.tensors.back().rank);
-    } else {
-      auto constant = to.required(node, i);
-      check_floats(constant);
-      in.rank = std::max(in.rank, static_cast<int>(constant.shape.size()));
-      place.push_back(-1 - static_cast<int>(arrays.size()));
-      arrays.emplace_back(std::move(constant), constant_name(node.inputs[i]));
-    }
-  }
-  if (in.tensors.empty()) throw unsupported("is of constants alone, and is not computed");
-  for (int const each : place) {
-    if (each >= 0) {
-      in.each_text.push_back([=](operands const& x) { return x[static_cast<std::size_t>(each)]; });
-      continue;
-    }
-    auto const& [constant, name] = arrays[static_cast<std::size_t>(-1 - each)];
-    if (constant.values.size() == 1) {
-      auto const text = float_text(constant.values[0]);
-      in.each_text.push_back([=](operands const&) { return text; });
-    } else {
-      auto const index = in.tensors.size() + in.constants.size();
-      in.each_text.push_back([=](operands const& x) { return x[index]; });
-      in.constants.push_back(constant);
-      in.names.push_back(name);
-    }
-  }
-  return in;
-}
-
-/// Gives all inputs the same axes in the same order; `lengths` are those of the output.
-std::vector<int> align(trace& to, taken_inputs& in, std::vector<int>& lengths) {
-  auto const rank = in.rank;
-  for (auto& each : in.tensors) {
-    if (each.rank == rank && each.flat_order.empty() && each.fused_axis < 0) continue;
-    if (each.fused_axis >= 0 || !each.flat_order.empty()) each = to.complete(each);
-    move_axes(each, rank - each.rank);
-  }
-  auto const* largest = &in.tensors[0];
-  for (auto& each : in.tensors) {
-    each = to.complete(each);
-    if (each.order[0] != in.tensors[0].order[0]) throw unsupported("joins samples with another axis");
-  }
-  auto const count = [](traced_tensor const& x) {
-    double all = 1;
-    for (int const length : x.lengths) all *= length;
-    return all;
-  };
-  for (auto const& each : in.tensors)
-    if (count(each) > count(*largest)) largest = &each;
-  auto const order = largest->order;
-  for (auto& each : in.tensors) each = to.ordered(each, order);
-  lengths.assign(order.size() - 1, 1);
-  auto const widen = [&](std::size_t i, std::int64_t length) {
-    if (length == lengths[i] || length == 1) return;
-    if (lengths[i] != 1 || length > most_constant) throw unsupported("has inputs whose lengths do not fit");
-    lengths[i] = static_cast<int>(length);
-  };
-  for (auto const& each : in.tensors)
-    for (std::size_t i = 0; i < lengths.size(); ++i) widen(i, each.lengths[i]);
-  for (auto& each : in.constants) {
-    each.shape.insert(each.shape.begin(), static_cast<std::size_t>(rank) - each.shape.size(), 1);
-    each = in_own_order(each, order);
-    for (std::size_t i = 0; i < lengths.size(); ++i) widen(i, each.shape[i + 1]);
-  }
-  return order;
-}
-
 /// Converts an operation on several numbers or truth values that returns one number.
 onnx_converter on_each(std::size_t count, own_text word, operation_code const& code,
                        element_kind made = element_kind::real, bool keeps_kind = false) {
@@ -309,32 +218,6 @@ int place_in_sample(traced_tensor const& x, std::int64_t axis) {
   auto const found = std::find(x.order.begin(), x.order.end(), graph_axis) - x.order.begin();
   if (found == 0) throw unsupported("is along samples, which stay apart here");
   return static_cast<int>(found);
-}
-
-traced_tensor broadcast_operation(trace& to, onnx_node const& node, std::size_t inputs, own_text word,
-                                  operation_code const& code) {
-  if (inputs == 0) throw unsupported("lacks inputs");
-  auto in = take(to, node, inputs);
-  bool is_alike = in.constants.empty() && in.rank == in.tensors[0].rank;
-  for (auto const& each : in.tensors) is_alike = is_alike && is_laid_out_alike(each, in.tensors[0]);
-  auto y = in.tensors[0];
-  auto lengths = y.lengths;
-  if (!is_alike) {
-    auto const order = align(to, in, lengths);
-    y = traced_tensor{-1, in.rank, order, lengths};
-  }
-  auto const texts = in.each_text;
-  y.layer = to.operate({word,
-                        [=](operands const& x) {
-                          operands each;
-                          for (auto const& text : texts) each.push_back(text(x));
-                          return code(each);
-                        },
-                        in.constants, in.names},
-                       in.tensors, lengths)
-                .layer;
-  y.is_nonnegative = false;
-  return y;
 }
 
 void add_operation_converters(std::map<std::string, onnx_converter>& to) {

@@ -27,10 +27,22 @@ namespace stagecraft::tool {
 /// A converter that tries the first one, and the second one if the first cannot convert the node.
 [[nodiscard]] onnx_converter either(onnx_converter first, onnx_converter second);
 
+/// The operands of an operation on whole numbers that may be numbers in the code, if they are constants of one number.
+enum class number_operands : unsigned char { none, second, any };
+
+/// The way in which an operation on int32 takes its operands.
+struct word_operands {
+  number_operands numbers = number_operands::none;
+  bool has_condition = false;  ///< the first operand is one of truth values, which are floats
+  bool gives_words = true;     ///< its result is of int32, else of float32
+};
+
 /// Converts an operation on each number of a node's inputs, which are broadcast: `code` takes them in their order, and
-/// constants of one number as numbers. Returns the tensor; the caller sets it as the output.
+/// constants of one number as numbers. Returns the tensor; the caller sets it as the output. With `words`, operands are
+/// converted to int32.
 [[nodiscard]] traced_tensor broadcast_operation(onnx_trace& to, onnx_node const& node, std::size_t inputs,
-                                                own_text word, operation_code const& code);
+                                                own_text word, operation_code const& code,
+                                                std::optional<word_operands> const& words = {});
 
 /// Converts an operation on each number of a tensor.
 [[nodiscard]] traced_tensor each_number(onnx_trace& to, traced_tensor const& x, own_text word, operation_code code);

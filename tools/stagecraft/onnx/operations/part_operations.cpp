@@ -154,7 +154,7 @@ traced_tensor constant_beside(trace& to, traced_tensor const& x, onnx_constant g
   operation_code const code = [=](operands const& a) {
     return "ops.broadcast("_cpp + a[1] + ", " + shape_text(a[0], lengths) + ")";
   };
-  return like(x, to.operate({"constant", code, {given}, {constant_name(name)}}, {x}, lengths));
+  return like(x, to.operate({"constant", code, {given}, {constant_name(name)}, false}, {x}, lengths));
 }
 
 void concat(trace& to, onnx_node const& node) {

@@ -52,7 +52,7 @@ target_include_directories(stagecraft_grpc_protocol SYSTEM PUBLIC ${generated})
 target_link_libraries(stagecraft_grpc_protocol PUBLIC PkgConfig::stagecraft_grpc_libraries)
 
 file(GLOB stagecraft_grpc_sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/serve/grpc/*.cpp)
-add_library(stagecraft_grpc MODULE ${stagecraft_grpc_sources} serve/input_tensors.cpp)
+add_library(stagecraft_grpc MODULE ${stagecraft_grpc_sources} serve/input_tensors.cpp serve/shared_memory.cpp)
 set_target_properties(stagecraft_grpc PROPERTIES PREFIX "" CXX_EXTENSIONS OFF CXX_VISIBILITY_PRESET hidden
                                                  LIBRARY_OUTPUT_DIRECTORY $<TARGET_FILE_DIR:stagecraft_tool>)
 target_compile_options(stagecraft_grpc PRIVATE ${options} -O1)

@@ -18,12 +18,6 @@ namespace api = inference;
 
 using parameters = google::protobuf::Map<std::string, api::InferParameter>;
 
-/// Refuses what would change the answer if it were ignored.
-void check_parameters(parameters const& all, std::string const& of) {
-  if (all.contains("shared_memory_region"))
-    throw http_error{400, of + " has the parameter 'shared_memory_region', which is not taken"};
-}
-
 /// A parameter that is a whole number from 0 on; none if it is not there.
 std::optional<std::int64_t> number_of(parameters const& all, char const* name) {
   auto const found = all.find(name);
@@ -34,6 +28,18 @@ std::optional<std::int64_t> number_of(parameters const& all, char const* name) {
   if (value.parameter_choice_case() == api::InferParameter::kUint64Param)
     result = static_cast<std::int64_t>(std::min(value.uint64_param(), std::uint64_t{1} << 62));
   if (result < 0) throw http_error{400, "the parameter '" + std::string(name) + "' is no number from 0 on"};
+  return result;
+}
+
+/// The part of shared memory that parameters name; without a region if they name none.
+shared_part part_of(parameters const& all) {
+  shared_part result;
+  auto const found = all.find("shared_memory_region");
+  if (found == all.end()) return result;
+  result.region = found->second.string_param();
+  result.offset = static_cast<std::uint64_t>(number_of(all, "shared_memory_offset").value_or(0));
+  result.size = static_cast<std::uint64_t>(number_of(all, "shared_memory_byte_size").value_or(0));
+  if (result.region.empty()) throw http_error{400, "the parameter 'shared_memory_region' names none"};
   return result;
 }
 
@@ -155,21 +161,32 @@ void infer(rpc_call& call, api::ModelInferRequest const& request, api::ModelInfe
   if (request.model_version().empty())
     version = call.calls().find(request.model_name(), std::move(version), options.sequence);
   auto const& known = version.description();
-  check_parameters(request.parameters(), "the request");
   if (request.inputs_size() > static_cast<int>(known.inputs.size()))
     throw http_error{400, "there are more inputs than the model's"};
   bool const is_raw = request.raw_input_contents_size() > 0;
-  if (is_raw && request.raw_input_contents_size() != request.inputs_size())
-    throw http_error{400, "expected " + std::to_string(request.inputs_size()) + " raw_input_contents, found " +
+  auto const given = std::count_if(request.inputs().begin(), request.inputs().end(), [](auto const& one) {
+    return !one.parameters().contains("shared_memory_region");
+  });
+  if (is_raw && request.raw_input_contents_size() != given)
+    throw http_error{400, "expected " + std::to_string(given) + " raw_input_contents, found " +
                               std::to_string(request.raw_input_contents_size())};
+  int next_raw = 0;
   input_tensors inputs(known.inputs);
   std::size_t bytes = request.ByteSizeLong();
   for (int i = 0; i < request.inputs_size(); ++i) {
     auto const& each = request.inputs(i);
-    check_parameters(each.parameters(), "input '" + each.name() + "'");
     auto const type = kserve_type(each.name(), each.datatype());
     std::vector<std::int64_t> const shape(each.shape().begin(), each.shape().end());
-    auto values = numbers_of(each, type, shape, is_raw ? &request.raw_input_contents(i) : nullptr);
+    std::vector<float> values;
+    if (auto const part = part_of(each.parameters()); !part.region.empty()) {
+      auto const& memory = call.calls().memory();
+      auto const size = static_cast<std::size_t>(element_count(each.name(), shape)) * io::facts_of(type).size;
+      check_memory_size(each.name(), part, size);
+      call.count_bytes(bytes + size);
+      values = numbers_of_bytes(each.name(), type, shape, memory.read(part));
+    } else {
+      values = numbers_of(each, type, shape, is_raw ? &request.raw_input_contents(next_raw++) : nullptr);
+    }
     bytes += values.size() * sizeof(float);
     call.count_bytes(bytes);
     inputs.values[inputs.place_of(each.name(), shape)] = std::move(values);
@@ -177,13 +194,16 @@ void infer(rpc_call& call, api::ModelInferRequest const& request, api::ModelInfe
   inputs.check_all();
   std::vector<std::size_t> wanted;
   std::vector<std::int64_t> classes(known.outputs.size());
+  std::vector<shared_part> parts(known.outputs.size());
   for (auto const& each : request.outputs()) {
-    check_parameters(each.parameters(), "output '" + each.name() + "'");
     auto const place = place_of_output(known.outputs, each.name());
     if (std::find(wanted.begin(), wanted.end(), place) != wanted.end())
       throw http_error{400, "output '" + each.name() + "' is asked for twice"};
     wanted.push_back(place);
     classes[place] = number_of(each.parameters(), "classification").value_or(0);
+    parts[place] = part_of(each.parameters());
+    if (classes[place] > 0 && !parts[place].region.empty())
+      throw http_error{400, "output '" + each.name() + "' has 'classification' and shared memory as well"};
   }
   for (std::size_t i = 0; request.outputs().empty() && i < known.outputs.size(); ++i) wanted.push_back(i);
 
@@ -208,7 +228,18 @@ void infer(rpc_call& call, api::ModelInferRequest const& request, api::ModelInfe
     tensor.set_datatype("FP32");
     tensor.add_shape(samples);
     for (auto const length : spec.shape) tensor.add_shape(length);
-    response.add_raw_output_contents(outputs[place].data(), outputs[place].size() * sizeof(float));
+    auto const size = outputs[place].size() * sizeof(float);
+    auto const& part = parts[place];
+    if (part.region.empty()) {
+      response.add_raw_output_contents(outputs[place].data(), size);
+      continue;
+    }
+    call.calls().memory().write(part, outputs[place].data(), size);
+    auto& told = *tensor.mutable_parameters();
+    told["shared_memory_region"].set_string_param(part.region);
+    told["shared_memory_offset"].set_int64_param(static_cast<std::int64_t>(part.offset));
+    told["shared_memory_byte_size"].set_int64_param(static_cast<std::int64_t>(size));
+    response.add_raw_output_contents("");
   }
 }
 

@@ -154,6 +154,32 @@ class inference_service final : public api::GRPCInferenceService::CallbackServic
       call.calls().unload(request->model_name());
     });
   }
+  reactor_pointer SystemSharedMemoryStatus(context_pointer context,
+                                           api::SystemSharedMemoryStatusRequest const* request,
+                                           api::SystemSharedMemoryStatusResponse* response) override {
+    return answer_now(core_, context, true, [=](rpc_call& call) {
+      for (auto const& each : call.calls().memory().list(request->name())) {
+        auto& region = (*response->mutable_regions())[each.name];
+        region.set_name(each.name);
+        region.set_key(each.key);
+        region.set_offset(each.offset);
+        region.set_byte_size(each.size);
+      }
+    });
+  }
+  reactor_pointer SystemSharedMemoryRegister(context_pointer context,
+                                             api::SystemSharedMemoryRegisterRequest const* request,
+                                             api::SystemSharedMemoryRegisterResponse*) override {
+    return answer_now(core_, context, true, [=](rpc_call& call) {
+      call.calls().memory().add({request->name(), request->key(), request->offset(), request->byte_size()});
+    });
+  }
+  reactor_pointer SystemSharedMemoryUnregister(context_pointer context,
+                                               api::SystemSharedMemoryUnregisterRequest const* request,
+                                               api::SystemSharedMemoryUnregisterResponse*) override {
+    return answer_now(core_, context, true,
+                      [=](rpc_call& call) { call.calls().memory().remove(request->name()); });
+  }
 
  private:
   rpc_core& core_;

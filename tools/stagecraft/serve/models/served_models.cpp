@@ -5,6 +5,7 @@
 #include "serve/http/http_message.hpp"
 #include "serve/json_reader.hpp"
 #include "serve/models/version_folders.hpp"
+#include "serve/models/warm_up.hpp"
 
 #include <stagecraft/diagnostics/exceptions.hpp>
 #include <stagecraft/serving/application_file.hpp>
@@ -82,9 +83,11 @@ bool served_model::load(std::string const& name, std::int64_t number, std::strin
     auto told = read_sequence_settings(settings().folder);
     auto sequences =
         told ? std::make_shared<sequence_batcher>(name, *std::move(told), runtime->description()) : nullptr;
+    served_version made{number, std::move(runtime), std::make_shared<call_times>(), std::move(sequences)};
+    warm_up(folder, made);
     {
       std::scoped_lock const lock(mutex_);
-      served_[number] = {number, std::move(runtime), std::make_shared<call_times>(), std::move(sequences)};
+      served_[number] = std::move(made);
       states_[number] = {"AVAILABLE", ""};
     }
     std::printf("model '%s': version %lld is served\n", name.c_str(), static_cast<long long>(number));

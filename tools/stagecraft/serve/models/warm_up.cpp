@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "serve/models/warm_up.hpp"
+
+#include "protobuf_tag.hpp"
+#include "serve/http/http_message.hpp"
+#include "serve/input_tensors.hpp"
+#include "serve/option_files.hpp"
+#include "tensorflow/graph_def.hpp"
+
+#include <stagecraft/diagnostics/exceptions.hpp>
+#include <stagecraft/io/detail/event_writer.hpp>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <protozero/pbf_reader.hpp>
+#include <string_view>
+#include <unistd.h>
+#include <utility>
+
+namespace stagecraft::tool {
+
+namespace {
+
+using protozero::pbf_reader;
+using protozero::pbf_wire_type;
+
+constexpr auto message_tag(std::uint32_t number) { return tag(number, pbf_wire_type::length_delimited); }
+
+std::uint64_t number_of(std::string_view bytes) {
+  std::uint64_t result = 0;
+  for (std::size_t i = bytes.size(); i-- > 0;) result = result << 8 | static_cast<unsigned char>(bytes[i]);
+  return result;
+}
+
+/// Calls `each` with each record of a file of TensorFlow's: a length, its checksum, bytes, and theirs.
+template <class Each>
+void read_records(std::string_view all, std::string const& path, Each const& each) {
+  constexpr std::size_t length_bytes = 8, checksum_bytes = 4, most_records = 1000;
+  auto const take = [&](std::uint64_t count) {
+    if (count > all.size()) throw file_error("E5302", path + ": it is cut off");
+    auto const part = all.substr(0, static_cast<std::size_t>(count));
+    all.remove_prefix(part.size());
+    return part;
+  };
+  auto const check = [&](std::string_view bytes) {
+    if (number_of(take(checksum_bytes)) != io::masked_crc32c(bytes))
+      throw file_error("E5302", path + ": it is damaged: a checksum is another one");
+  };
+  for (std::size_t count = 0; !all.empty(); ++count) {
+    if (count == most_records)
+      throw file_error("E5302", path + ": it has more than " + std::to_string(most_records) + " requests");
+    auto const length = take(length_bytes);
+    check(length);
+    auto const record = take(number_of(length));
+    check(record);
+    each(record, count);
+  }
+}
+
+/// The request in a PredictionLog. Throws file_error E5302 for another kind.
+pbf_reader predict_request_of(std::string_view record, std::string const& of) {
+  pbf_reader log(record.data(), record.size());
+  while (log.next()) switch (log.tag_and_type()) {
+      case message_tag(1): log.skip(); break;  // where it was logged
+      case message_tag(6): {
+        auto predict = log.get_message();
+        while (predict.next(1, pbf_wire_type::length_delimited)) return predict.get_message();
+        break;
+      }
+      default: throw file_error("E5302", of + " is no Predict, but another kind of request");
+    }
+  throw file_error("E5302", of + " is empty");
+}
+
+void run(served_version const& version, pbf_reader request, std::string const& of) {
+  input_tensors inputs(version.description().inputs);
+  while (request.next()) {
+    if (request.tag_and_type() != message_tag(2)) {
+      request.skip();
+      continue;
+    }
+    auto entry = request.get_message();
+    std::string name;
+    std::string_view bytes;
+    while (entry.next()) switch (entry.tag_and_type()) {
+        case message_tag(1): name = entry.get_string(); break;
+        case message_tag(2): {
+          auto const view = entry.get_view();
+          bytes = {view.data(), view.size()};
+          break;
+        }
+        default: entry.skip();
+      }
+    auto const tensor = parse_tensor(bytes, of);
+    auto const place = inputs.place_of(name, tensor.shape);
+    inputs.values[place] = numbers_of_bytes(
+        name, tensor.type, tensor.shape,
+        {reinterpret_cast<char const*>(tensor.bytes.data()), tensor.bytes.size()});
+  }
+  inputs.check_all();
+  (void)version.runtime->call(std::move(inputs.values), inputs.samples);
+}
+
+}  // namespace
+
+void warm_up(std::string const& folder, served_version const& version) {
+  auto const path = folder + "/assets.extra/tf_serving_warmup_requests";
+  if (::access(path.c_str(), F_OK) != 0) return;
+  if (version.sequences != nullptr)
+    throw file_error("E5302", path + ": requests of TensorFlow Serving have no sequences, as this model needs");
+  std::size_t all = 0;
+  read_records(read_option_file(path), path, [&](std::string_view record, std::size_t place) {
+    auto const of = path + ": request " + std::to_string(place);
+    try {
+      run(version, predict_request_of(record, of), of);
+    } catch (http_error const& why) {
+      throw file_error("E5302", of + ": " + why.text);
+    } catch (protozero::exception const&) {
+      throw file_error("E5302", of + " is damaged");
+    }
+    ++all;
+  });
+  std::printf("%s: %zu requests are answered\n", path.c_str(), all);
+}
+
+}  // namespace stagecraft::tool
