@@ -2802,6 +2802,13 @@ class aligned_block {
     data_ = static_cast<float*>(::operator new(bytes, alignment));
     std::memset(data_, 0, bytes);
   }
+  /// A block of which only the floats from `first` to `last` exist, at their own places.
+  [[nodiscard]] static aligned_block only(long long first, long long last) {
+    aligned_block all(last - first);
+    aligned_block part = all.share();
+    part.data_ -= first;
+    return part;
+  }
   /// The memory keeps its place.
   aligned_block(aligned_block&& other) noexcept
       : size_(std::exchange(other.size_, 0)),
@@ -21777,6 +21784,23 @@ struct gradient_storage {
       shift[i] = floats - weights.offset[first];
       for (int k = 0; k < layer.parameter_count; ++k) floats += weights.size[first + static_cast<std::size_t>(k)];
     }
+  }
+
+  /// From the first to the last float of the gradients of some weights, in all calls.
+  template <class Which>
+  [[nodiscard]] constexpr std::pair<long long, long long> range_of(Which const& which) const {
+    constexpr auto const& weights = weight_storage_of<M, Arch>;
+    long long first = floats, last = 0;
+    for (std::size_t call = 0; call < shift.size(); ++call) {
+      auto const& layer = graph_of<M>.layer_of(static_cast<int>(call));
+      for (int k = 0; k < layer.parameter_count; ++k) {
+        auto const weight = static_cast<std::size_t>(layer.first_parameter + k);
+        if (!which(weight)) continue;
+        first = std::min(first, weights.offset[weight]);
+        last = std::max(last, weights.offset[weight] + shift[call] + weights.size[weight]);
+      }
+    }
+    return {std::min(first, last), last};
   }
 };
 
@@ -75677,7 +75701,7 @@ struct pipeline_memory {
   [[gnu::cold]] pipeline_memory(int number, long long workspace_floats, long long widened_floats)
       : replica(number),
         weights(Sizes::weights.floats),
-        gradients(Sizes::gradient_floats),
+        gradients(gradients_here(number)),
         halves(Sizes::halves ? (Sizes::gradient_floats + 1) / 2 : 0),
         state(Sizes::all_state_floats * Sizes::slots),
         local_weights(Sizes::fetches_weights ? Sizes::weights.floats : 0),
@@ -75730,6 +75754,18 @@ struct pipeline_memory {
       if (weights.is_shared())
         throw_data_error("E4108", "weights: expected those of one predictor, found weights that several share");
     return true;
+  }
+
+  /// Room for the gradients of the devices that are in this process.
+  [[nodiscard]] static aligned_block gradients_here([[maybe_unused]] int number) {
+    if constexpr (Sizes::splits && Sizes::trains) {
+      auto const [first, last] =
+          gradient_storage_of<typename Sizes::job::described, typename Sizes::architecture>.range_of(
+              [&](std::size_t weight) { return Sizes::is_here(number, Sizes::device_of_weight(weight)); });
+      return aligned_block::only(first, last);
+    } else {
+      return aligned_block(Sizes::gradient_floats);
+    }
   }
 
   int replica;
@@ -77506,8 +77542,9 @@ class session : public session_shape<typename Job::described> {
 
   void initialize_weights(std::uint64_t seed) {
     // Gradients are not in use yet: their memory takes the values before they are packed, and is left with zeros.
-    aligned_block const unpacked(sizes::trains ? 0 : layout::storage.floats);
-    float* const scratch = sizes::trains ? replicas_[0]->gradients.data() : unpacked.data();
+    constexpr bool in_gradients = sizes::trains && !sizes::splits;
+    aligned_block const unpacked(in_gradients ? 0 : layout::storage.floats);
+    float* const scratch = in_gradients ? replicas_[0]->gradients.data() : unpacked.data();
     for_each_index<layout::storage.count>([&]<int Parameter>() { initialize_weight<Parameter>(seed, scratch); });
   }
   template <std::size_t Parameter>
