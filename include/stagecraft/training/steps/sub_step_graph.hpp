@@ -129,7 +129,7 @@ class find_step_calls {
 template <class Step>
 inline constexpr step_calls calls_of_step = find_step_calls<Step>{}();
 
-/// What a call of a model takes, as a layer on the step's inputs and the outputs of earlier calls.
+/// The inputs of a model's call, as a layer on the step's inputs and the outputs of earlier calls.
 template <class Step, int FirstCall, int Call, int Input>
 struct argument_layer : layer<argument_layer<Step, FirstCall, Call, Input>> {
   static constexpr std::string_view class_name = "SubStep";
