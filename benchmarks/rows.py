@@ -99,8 +99,9 @@ ROWS = [
         "<= 1.02", peers=("trainer",)),
     Row(TRAINING, r"steps/own/threads:1", f"{MLP}, Adam, batch 64, a step that fit does not carry out over fit, 1 thread",
         "time", "<= 1.05", peers=("trainer",)),
-    Row(TRAINING, r"steps/normalized/threads:1", "the same with batch normalizations, 1 thread", "time", "<= 1.05",
-        peers=("trainer",)),
+    Row(TRAINING, r"steps/normalized/threads:1",
+        "MLP with batch normalizations, Adam, batch 64, a step that fit does not carry out over fit, 1 thread", "time",
+        "<= 1.05", peers=("trainer",)),
 
     Row(TRAINING, r"sequence/lstm/training/threads:(\d)", LSTM + r", threads: \1", "samples/s"),
     Row(TRAINING, r"sequence/attention/training/threads:(\d)", ATTENTION + r", threads: \1", "samples/s"),

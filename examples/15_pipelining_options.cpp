@@ -12,7 +12,7 @@ using namespace sc::layers;
 using mlp = sc::sequential<input{28, 28}, flatten{}, dense{256, sc::relu}, dense{128, sc::relu}, dense{10}>;
 using two_stages = sc::pipelined<mlp, sc::stages<0, 0, 1, 1>>;
 
-/// What is the same for all: sixteen micro-batches per weight update.
+/// The options that all have: sixteen micro-batches per weight update.
 constexpr auto with(sc::pipelining_options options) {
   options.gradient_accumulation_steps_per_replica = 16;
   return sc::training{.optimizer = sc::optimizers::rmsprop{},
@@ -34,7 +34,7 @@ static_assert(sc::pipeline_activations_alive<two_stages, grouped, 0> == 3);
 static_assert(sc::pipeline_activations_alive<two_stages, interleaved, 0> == 2);
 static_assert(sc::pipeline_slots<two_stages, grouped> < sc::pipeline_slots<two_stages, interleaved>);
 
-/// What the first device holds and, where that is asked for, remote memory beside it.
+/// The memory of the first device and, where that is asked for, remote memory beside it.
 template <auto const& Training>
 constexpr sc::device_memory held = sc::device_memory_of<two_stages, Training, 0>;
 static_assert(held<interleaved>.activations.on_device < held<grouped>.activations.on_device);

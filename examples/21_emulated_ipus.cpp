@@ -61,7 +61,7 @@ int main(int argc, char** argv) {
   auto const [loss, accuracy] = model.evaluate(test.x, test.y, {.verbose = 0});
   std::printf("test loss %.4f, test accuracy %.4f\n", loss, accuracy);
 
-  // What the passes took, as it was counted while they ran.
+  // Cycles of the passes, as they were counted while they ran.
   bool same = true;
   auto const& counted = model.session().counted();
   for (std::size_t pass = 0; pass < counted.training.size(); ++pass) {

@@ -55,7 +55,7 @@ sound plucked_strings(int notes, unsigned seed) {
   return result;
 }
 
-/// What the model learns: a stage that saturates, more on one side, before a filter that leaves out high tones.
+/// The amplifier to be learned: a stage that saturates, more on one side, before a filter that leaves out high tones.
 std::vector<float> circuit(std::vector<float> const& x) {
   std::vector<float> y;
   float low = 0;

@@ -7,6 +7,8 @@
 #
 #     tools/test.sh              all steps, about 38 minutes on two cores
 #     tools/test.sh asan tsan    these
+#     tools/test.sh portable     other processors and systems: all that this machine has compilers for, run or emulated.
+#                                STAGECRAFT_ZIG: a Python with the package ziglang, for musl, macOS and Windows
 set -euo pipefail
 exec </dev/null
 cd "$(dirname "$0")/.."
@@ -15,5 +17,10 @@ steps=("$@")
 [[ ${#steps[@]} -gt 0 ]] || steps=(test test_clang asan tsan)
 for step in "${steps[@]}"; do
   echo "== $step"
+  if [[ $step == portable ]]; then
+    python3 -B tests/portable/platforms.py build/portable ${STAGECRAFT_ZIG:+--zig "$STAGECRAFT_ZIG"}
+    python3 -B tests/portable/bare_metal.py build/portable/bare_metal || [[ $? == 77 ]]  # 77: no compiler for it
+    continue
+  fi
   cmake --workflow --preset "$step"
 done

@@ -14,7 +14,7 @@ struct arguments {
   std::size_t digits = 1;  ///< number of built-in ones to train with
 };
 
-/// What --data is for examples that train on digits.
+/// The meaning of --data for examples that train on digits.
 inline constexpr std::string_view data_of_digits =
     "folder with MNIST's IDX files; without it the built-in digits are used";
 

@@ -72,7 +72,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <ctime>
 #include <exception>
 #include <functional>
 #include <initializer_list>
@@ -89,9 +88,9 @@
 #include <string>
 #include <string_view>
 #include <system_error>
+#include <time.h>
 #include <tuple>
 #include <type_traits>
-#include <unistd.h>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -1860,7 +1859,7 @@ struct ipu_config {
   poplar_options matmuls = {};
   /// The options of convolutions: memory and the type of partial sums.
   poplar_options convolutions = {};
-  /// What stops a run (an overflow, for instance), and how results in float16 are rounded.
+  /// The exceptions that stop a run, such as an overflow, and the rounding of results in float16.
   floating_point_behaviour_options floating_point_behaviour = {};
   /// The tiles that talk to the host while the others compute.
   io_tiles_options io_tiles = {};
@@ -2393,6 +2392,9 @@ class own_processor {
 #if defined(__linux__)
 #include <sched.h>
 #endif
+#if !defined(_WIN32)
+#include <unistd.h>
+#endif
 
 namespace stagecraft::threads {
 
@@ -2402,7 +2404,11 @@ namespace stagecraft::threads {
   cpu_set_t allowed;
   if (sched_getaffinity(0, sizeof allowed, &allowed) == 0) return CPU_COUNT(&allowed);
 #endif
+#if defined(_WIN32)
+  return pthread_num_processors_np();
+#else
   return static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN));
+#endif
 }
 
 /// The number of looks before a thread sleeps: ten or twenty microseconds; one if `threads` have to take turns.
@@ -2795,6 +2801,13 @@ class aligned_block {
     auto const bytes = (size_ + slack) * sizeof(float);
     data_ = static_cast<float*>(::operator new(bytes, alignment));
     std::memset(data_, 0, bytes);
+  }
+  /// A block of which only the floats from `first` to `last` exist, at their own places.
+  [[nodiscard]] static aligned_block only(long long first, long long last) {
+    aligned_block all(last - first);
+    aligned_block part = all.share();
+    part.data_ -= first;
+    return part;
   }
   /// The memory keeps its place.
   aligned_block(aligned_block&& other) noexcept
@@ -6153,7 +6166,7 @@ constexpr model_description description_of_model() {
   }
 }
 
-/// What a model lacks to be traced, when it is called with a number of tensors (0: it is the outermost model).
+/// The reason that a model cannot be traced, called with a number of tensors (0: it is the outermost model).
 template <class M, std::size_t Inputs>
 inline constexpr diagnostic definition_problem{};
 template <class M, std::size_t Inputs>
@@ -6184,7 +6197,7 @@ inline constexpr diagnostic wrong_model_call_problem = [] {
   return problem;
 }();
 
-/// What a call that is refused returns: the tensor of a training step or of a layer's `call`, where it has been given
+/// The result of a call that is refused: the tensor of a training step or of a layer's `call`, where it has been given
 /// one, so that nothing else fails.
 symbolic_tensor result_of_refused_call(...);
 operations::tensor result_of_refused_call(operations::tensor const&, ...);
@@ -13551,7 +13564,7 @@ struct product_join {
   int sum = -1;        ///< the map that adds something to the product: what is computed
   int added = -1;      ///< the tensor that is added: it has the product's shape, or is one row for all
   int read_from = -1;  ///< the tensor of all trips of which `added` is one trip, if nothing else reads it
-  int stack = -1;      ///< what stores the result for each trip of a loop
+  int stack = -1;      ///< the operation that stores the result for each trip of a loop
 
   /// True if the product carries out this operation.
   [[nodiscard]] constexpr bool does(int id) const {
@@ -20986,7 +20999,7 @@ inline constexpr diagnostic training_parts_problem = [] {
 
 namespace stagecraft {
 
-/// What stands in for a training description that has had its compile error, E4081 or E4082: it has the same fields.
+/// Stands in for a training description that has had its compile error, E4081 or E4082: it has the same fields.
 template <class Loss, class Optimizer>
   requires(!detail::is_loss<Loss> || !stagecraft::Optimizer<Optimizer>)
 struct training<Loss, Optimizer> {
@@ -21771,6 +21784,23 @@ struct gradient_storage {
       shift[i] = floats - weights.offset[first];
       for (int k = 0; k < layer.parameter_count; ++k) floats += weights.size[first + static_cast<std::size_t>(k)];
     }
+  }
+
+  /// From the first to the last float of the gradients of some weights, in all calls.
+  template <class Which>
+  [[nodiscard]] constexpr std::pair<long long, long long> range_of(Which const& which) const {
+    constexpr auto const& weights = weight_storage_of<M, Arch>;
+    long long first = floats, last = 0;
+    for (std::size_t call = 0; call < shift.size(); ++call) {
+      auto const& layer = graph_of<M>.layer_of(static_cast<int>(call));
+      for (int k = 0; k < layer.parameter_count; ++k) {
+        auto const weight = static_cast<std::size_t>(layer.first_parameter + k);
+        if (!which(weight)) continue;
+        first = std::min(first, weights.offset[weight]);
+        last = std::max(last, weights.offset[weight] + shift[call] + weights.size[weight]);
+      }
+    }
+    return {std::min(first, last), last};
   }
 };
 
@@ -32872,7 +32902,7 @@ class transfer_layer {
   }
 };
 
-/// What a user's layer gets in `forward(auto const& call) const` and `backward(auto const& call) const`. Tensors are
+/// The argument of a user's `forward(auto const& call) const` and `backward(auto const& call) const`. Tensors are
 /// spans of float, (batch, shape...) row by row. In `backward`, gradients are added to: they hold zeros or what other
 /// calls have added before.
 /// Errors: E4034 for an input or a weight that the layer does not have.
@@ -40357,7 +40387,7 @@ struct process_round {
     begin_of_fit,
     end_of_fit,
     begin_of_trainer,
-    work_of_first  ///< what the first process does alone
+    work_of_first  ///< the first process works alone
   };
 
   int what = training;
@@ -44676,7 +44706,7 @@ enum class tensor_role : unsigned char {
   input,   ///< an input of the call, by its position
   output,  ///< the call's output
   weight,  ///< a weight of the layer, by its position; forward steps of training may change those that are not trained
-  saved,   ///< what the forward step keeps for the backward step, by its first float's number
+  saved,   ///< kept by the forward step for the backward step, by its first float's number
   output_gradient,  ///< gradient of the call's output
   input_gradient,   ///< gradient of an input; written, or added to
   accumulator,      ///< the sum of a weight's gradients, by the weight's position
@@ -57838,7 +57868,7 @@ constexpr auto find_training_on() {
 
 namespace stagecraft {
 
-/// What a model is trained with on a machine: the training description itself, but for IPUs with
+/// The description that a model is trained with on a machine: the training description itself, but for IPUs with
 /// `ipu_config::allow_recompute`, which recompute activations where nothing else is said of it; and that of an
 /// inference, for IPUs and half precision, which fold no batch normalization into other layers. On the host, values
 /// of half precision are stored as such (`dtype_policy::storage_dtype`). IPUs with
@@ -70448,8 +70478,8 @@ class time_source {
 
  private:
   static double time_of_day(void*) {
-    std::timespec now{};
-    std::timespec_get(&now, TIME_UTC);
+    timespec now{};
+    clock_gettime(CLOCK_REALTIME, &now);  // not C's timespec_get, which Windows's C library lacks
     return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
   }
 
@@ -70936,6 +70966,12 @@ class learning_rate_logger : public callback {
 // ---- stagecraft/training/callbacks/progbar_logger.hpp
 // Prints Keras's progress bar for `fit`, `evaluate` and `predict`, character by character. Keras counterpart:
 // tf.keras.callbacks.ProgbarLogger with count_mode="steps", and tf.keras.utils.Progbar of Keras 2.6.
+
+#if defined(_WIN32)
+#include <io.h>
+#else
+#include <unistd.h>
+#endif
 
 namespace stagecraft {
 
@@ -75434,7 +75470,7 @@ struct norm_memory {
 
   std::vector<numbers> squares;           ///< sums of each block, a weight after the other
   std::array<of_weights, Shards> sums{};  ///< sums of each shard
-  of_weights norms{};                     ///< what the optimizer reads
+  of_weights norms{};                     ///< norms, as the optimizer reads them
 };
 
 /// The factors of one replica's losses, one for each device, all equal; empty if the factor does not change.
@@ -75665,7 +75701,7 @@ struct pipeline_memory {
   [[gnu::cold]] pipeline_memory(int number, long long workspace_floats, long long widened_floats)
       : replica(number),
         weights(Sizes::weights.floats),
-        gradients(Sizes::gradient_floats),
+        gradients(gradients_here(number)),
         halves(Sizes::halves ? (Sizes::gradient_floats + 1) / 2 : 0),
         state(Sizes::all_state_floats * Sizes::slots),
         local_weights(Sizes::fetches_weights ? Sizes::weights.floats : 0),
@@ -75718,6 +75754,18 @@ struct pipeline_memory {
       if (weights.is_shared())
         throw_data_error("E4108", "weights: expected those of one predictor, found weights that several share");
     return true;
+  }
+
+  /// Room for the gradients of the devices that are in this process.
+  [[nodiscard]] static aligned_block gradients_here([[maybe_unused]] int number) {
+    if constexpr (Sizes::splits && Sizes::trains) {
+      auto const [first, last] =
+          gradient_storage_of<typename Sizes::job::described, typename Sizes::architecture>.range_of(
+              [&](std::size_t weight) { return Sizes::is_here(number, Sizes::device_of_weight(weight)); });
+      return aligned_block::only(first, last);
+    } else {
+      return aligned_block(Sizes::gradient_floats);
+    }
   }
 
   int replica;
@@ -77494,8 +77542,9 @@ class session : public session_shape<typename Job::described> {
 
   void initialize_weights(std::uint64_t seed) {
     // Gradients are not in use yet: their memory takes the values before they are packed, and is left with zeros.
-    aligned_block const unpacked(sizes::trains ? 0 : layout::storage.floats);
-    float* const scratch = sizes::trains ? replicas_[0]->gradients.data() : unpacked.data();
+    constexpr bool in_gradients = sizes::trains && !sizes::splits;
+    aligned_block const unpacked(in_gradients ? 0 : layout::storage.floats);
+    float* const scratch = in_gradients ? replicas_[0]->gradients.data() : unpacked.data();
     for_each_index<layout::storage.count>([&]<int Parameter>() { initialize_weight<Parameter>(seed, scratch); });
   }
   template <std::size_t Parameter>
@@ -79203,7 +79252,7 @@ struct epoch_batches {
 
 namespace stagecraft::trainers {
 
-/// What a trainer is on a machine: `type<Trainer>`. A specialisation for several processes says what they agree on.
+/// The type of a trainer on a machine: `type<Trainer>`. A specialisation for several processes says what they agree on.
 template <class Machine>
 struct trainer_on {
   template <class Trainer>

@@ -113,6 +113,16 @@ TEST_CASE("ranks have the memory of their own stages") {
   for (int device = 0; device < sizes::devices; ++device) here += sizes::is_here(0, device) ? 1 : 0;
   CHECK(here >= 4 / group.count());
   CHECK(here <= (4 + group.count() - 1) / group.count());
+  // In floats: the gradients of the devices here, and a block for each of them.
+  sc::engine::pipeline_memory<sizes> const own(0, 16, 0);
+  std::size_t gradients = 0;
+  for (std::size_t i = 0; i < sizes::weights.count; ++i)
+    if (sizes::is_here(0, sizes::device_of_weight(i))) gradients += static_cast<std::size_t>(sizes::weights.size[i]);
+  CHECK(own.gradients.size() == gradients);
+  for (int device = 0; device < sizes::devices; ++device) {
+    CHECK((own.blocks[device].size() > 0) == sizes::is_here(0, device));
+    CHECK((own.workspaces[device].size() > 0) == sizes::is_here(0, device));
+  }
   auto const many = samples(37);  // the rank of the predictions reads no samples
   CHECK(model.predict(sc::data::from(many, labels(37)).batch(batch_size)) == model.predict(many));
   auto const of_batch = model.test_on_batch(samples(batch_size), labels(batch_size));

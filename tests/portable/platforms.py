@@ -3,12 +3,13 @@
 prints with this machine's own program. On some, bundle.cpp saves a model that this machine's program loads, and loads one of this
 machine.
 
-    platforms.py <folder for programs> [--only NAME ...] [--zig PYTHON]
+    platforms.py <folder for programs> [--only NAME ...] [--zig PYTHON] [--write docs/platforms.md]
 
 --zig: a Python that has the package ziglang, whose compiler brings the headers of other systems. Prints the rows of
-docs/platforms.md; fails if a program does not compile, does not run, or prints other numbers. With --only, a platform whose
+docs/platforms.md, and with --write puts them there; fails if a program does not compile, does not run, or prints other numbers. With --only, a platform whose
 compiler is missing is skipped (77)."""
 import argparse
+import os
 import pathlib
 import shutil
 import subprocess
@@ -18,7 +19,7 @@ from dataclasses import dataclass, field
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 TOLERANCE = 2e-3  # of numbers of about 1 after 24 steps of training: sums are ordered by the width of registers
-GNU = ["-std=c++20", "-O1", "-pthread"]
+GNU = ["-O1", "-pthread"]
 
 
 @dataclass
@@ -26,7 +27,7 @@ class Platform:
     name: str                  # of the row
     compiler: list             # the command, without the source
     runner: list = field(default_factory=list)   # what runs the program; empty: this machine
-    how: str = "run"           # run, emulated; linked: nothing here runs it
+    how: str = "run"           # run, run by Wine, emulated; linked: nothing here runs it
     zig: str = ""              # the target of zig's compiler
     bundles: bool = False      # also whether it and this machine load each other's folders
 
@@ -35,6 +36,9 @@ PLATFORMS = [
     Platform("x86_64 Linux, baseline (SSE2)", ["clang++-19", "-march=x86-64"]),
     Platform("x86_64 Linux, AVX2", ["clang++-19", "-march=x86-64-v3"]),
     Platform("x86_64 Linux, portable registers", ["clang++-19", "-march=x86-64", "-DSTAGECRAFT_PORTABLE_REGISTERS"]),
+    Platform("x86_64 Linux, GCC, C++23", ["g++", "-march=x86-64-v3", "-std=c++23"]),
+    Platform("x86_64 Linux, Clang, C++23", ["clang++-19", "-march=x86-64-v3", "-std=c++23"]),
+    Platform("x86_64 Linux, Clang, C++26", ["clang++-19", "-march=x86-64-v3", "-std=c++26"]),
     Platform("x86_64 Linux, libc++", ["clang++-19", "-march=x86-64-v3", "-stdlib=libc++"]),
     Platform("aarch64 Linux (NEON)", ["aarch64-linux-gnu-g++"], ["qemu-aarch64", "-L", "/usr/aarch64-linux-gnu"], "emulated", bundles=True),
     Platform("armv7 Linux (NEON)", ["arm-linux-gnueabihf-g++", "-mfpu=neon"], ["qemu-arm", "-L", "/usr/arm-linux-gnueabihf"], "emulated"),
@@ -45,6 +49,8 @@ PLATFORMS = [
              ["qemu-riscv64", "-cpu", "rv64,v=true,vext_spec=v1.0", "-L", "/usr/riscv64-linux-gnu"], "emulated"),
     Platform("ppc64el Linux", ["powerpc64le-linux-gnu-g++"], ["qemu-ppc64le", "-L", "/usr/powerpc64le-linux-gnu"], "emulated"),
     Platform("s390x Linux (big-endian)", ["s390x-linux-gnu-g++"], ["qemu-s390x", "-L", "/usr/s390x-linux-gnu"], "emulated", bundles=True),
+    Platform("x86_64 Windows, MinGW", ["x86_64-w64-mingw32-g++-posix", "-static"], ["wine"], "run by Wine", bundles=True),
+    Platform("x86_64 Windows, Zig", [], ["wine"], "run by Wine", zig="x86_64-windows-gnu"),
     Platform("x86_64 Linux, musl", ["-mcpu=x86_64_v3"], zig="x86_64-linux-musl"),
     Platform("aarch64 Linux, musl", [], ["qemu-aarch64"], "emulated", zig="aarch64-linux-musl"),
     Platform("aarch64 macOS", [], how="linked", zig="aarch64-macos"),
@@ -74,6 +80,16 @@ def headers_of_libraries(folder):
     return only
 
 
+def with_rows(document, rows):
+    """The document with these rows in its table, in the order of PLATFORMS; rows of platforms that were not tried now stay."""
+    lines = document.splitlines()
+    first = next(i for i, line in enumerate(lines) if line.startswith("| platform | compiler |")) + 2
+    last = next(i for i in range(first, len(lines) + 1) if i == len(lines) or not lines[i].startswith("|"))
+    known = {row.split("|")[1].strip(): row for row in [*lines[first:last], *rows]}
+    table = [known.pop(each.name) for each in PLATFORMS if each.name in known]
+    return "\n".join([*lines[:first], *table, *known.values(), *lines[last:]]) + "\n"
+
+
 def command_of(each, zig):
     if each.zig:
         return [zig, "-m", "ziglang", "c++", "-target", each.zig, *each.compiler] if zig else None
@@ -82,7 +98,8 @@ def command_of(each, zig):
 
 def built(command, folder, source, program):
     """What went wrong when the program was compiled and linked."""
-    done = subprocess.run([*command, *GNU, f"-I{ROOT / 'include'}", f"-I{headers_of_libraries(folder)}", ROOT / "tests/portable" / source, "-o", program],
+    standard = [] if any(word.startswith("-std=") for word in command) else ["-std=c++20"]
+    done = subprocess.run([*command, *standard, *GNU, f"-I{ROOT / 'include'}", f"-I{headers_of_libraries(folder)}", ROOT / "tests/portable" / source, "-o", program],
                           capture_output=True, text=True)
     if done.returncode == 0:
         return ""
@@ -96,7 +113,7 @@ def saved_and_loaded(folder, saving, loading):
     shutil.rmtree(bundle, ignore_errors=True)
     outputs = []
     for command, word in ((saving, "save"), (loading, "load")):
-        ran = subprocess.run([*command, word, bundle], capture_output=True, text=True, timeout=900)
+        ran = subprocess.run([*command, word, bundle], capture_output=True, text=True, timeout=900, env=environment_of(folder))
         if ran.returncode != 0:
             return f"cannot {word} a bundle: {ran.stderr[-300:]}"
         outputs.append(numbers(ran.stdout))
@@ -105,19 +122,24 @@ def saved_and_loaded(folder, saving, loading):
 
 def bundles_problem(each, command, folder, program, own):
     """What went wrong between the platform and this machine, whose program is `own`."""
-    other = [*each.runner, f"{program}_bundle"]
+    other = [*each.runner, program.with_name(f"bundle_{program.name}")]
     problem = built([*command, "-DWITHOUT_ZLIB"], folder, "bundle.cpp", other[-1])
     return problem or saved_and_loaded(folder, other, [own]) or saved_and_loaded(folder, [own], other)
 
 
+def environment_of(folder):
+    return {**os.environ, "WINEDEBUG": "-all", "WINEPREFIX": str((folder / "wine").resolve())}
+
+
 def tried(each, command, folder, expected):
     """(what was done: run, emulated or linked; what went wrong)."""
-    program = folder / each.name.replace(" ", "_").replace(",", "").replace("(", "").replace(")", "")
+    suffix = ".exe" if "Windows" in each.name else ""
+    program = folder / (each.name.replace(" ", "_").replace(",", "").replace("(", "").replace(")", "") + suffix)
     if problem := built(command, folder, "smoke.cpp", program):
         return "", problem
     if each.how == "linked" or each.runner and not shutil.which(each.runner[0]):
-        return "linked | | ", ""
-    ran = subprocess.run([*each.runner, program], capture_output=True, text=True, timeout=900)
+        return "linked | |", ""
+    ran = subprocess.run([*each.runner, program], capture_output=True, text=True, timeout=900, env=environment_of(folder))
     if ran.returncode != 0:
         return "", f"ends with {ran.returncode}: {ran.stderr[-300:]}"
     found = numbers(ran.stdout)
@@ -126,7 +148,7 @@ def tried(each, command, folder, expected):
     most = max((abs(a - b) for (_, a), (_, b) in zip(found, expected)), default=0)
     if each.bundles and (problem := bundles_problem(each, command, folder, program, folder / "native_bundle")):
         return "", problem
-    return f"{each.how} | {most:.0e} | {'both ways' if each.bundles else ''}", ""
+    return f"{each.how} | {most:.0e} |{' both ways' if each.bundles else ''}", ""
 
 
 def main():
@@ -134,10 +156,11 @@ def main():
     parser.add_argument("folder", type=pathlib.Path)
     parser.add_argument("--only", nargs="*", default=[])
     parser.add_argument("--zig")
+    parser.add_argument("--write", type=pathlib.Path)
     options = parser.parse_args()
     options.folder.mkdir(parents=True, exist_ok=True)
     wanted = [each for each in PLATFORMS if not options.only or any(word in each.name for word in options.only)]
-    native = Platform("native", ["clang++-19" if shutil.which("clang++-19") else "g++", "-march=native"])
+    native = Platform("native", ["clang++-19" if shutil.which("clang++-19") else "g++", "-march=native", "-std=c++20"])
     own = options.folder / "native"
     subprocess.run([*native.compiler, *GNU, f"-I{ROOT / 'include'}", ROOT / "tests/portable/smoke.cpp", "-o", own], check=True)
     expected = numbers(subprocess.run([own], capture_output=True, text=True, check=True).stdout)
@@ -147,7 +170,7 @@ def main():
     if any(each.bundles and command_of(each, options.zig) for each in wanted):
         subprocess.run([*native.compiler, *GNU, f"-I{ROOT / 'include'}", ROOT / "tests/portable/bundle.cpp", "-o", options.folder / "native_bundle", "-lz"], check=True)
 
-    failed, skipped = False, 0
+    failed, skipped, rows = False, 0, []
     print("| platform | compiler | tried | largest difference | bundles |\n|---|---|---|---|---|")
     for each in wanted:
         command = command_of(each, options.zig)
@@ -162,8 +185,11 @@ def main():
             print(f"{each.name}: {problem}", file=sys.stderr)
             continue
         compiler = "Zig's Clang" if each.zig else "Clang 19" if "clang" in command[0] else "GCC"
-        print(f"| {each.name} | {compiler} | {what} |", flush=True)
+        rows.append(f"| {each.name} | {compiler} | {what} |")
+        print(rows[-1], flush=True)
         print(f"{each.name}: {time.monotonic() - begin:.0f} s", file=sys.stderr)
+    if options.write:
+        options.write.write_text(with_rows(options.write.read_text(), rows))
     return 1 if failed else 77 if options.only and skipped == len(wanted) else 0
 
 

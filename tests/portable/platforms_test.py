@@ -19,5 +19,10 @@ assert not same_as_expected("start\nloss 1.5\nlogit inf\n"), "a number that is i
 assert not same_as_expected("start\nlogit -0.25\nloss 1.5\n"), "other words"
 assert not same_as_expected("start\nloss 1.5\n"), "a line is missing"
 assert not same_as_expected(""), "nothing is printed"
+NAMES = [each.name for each in platforms.PLATFORMS]
+TABLE = f"# Title\n\n| platform | compiler |\n|---|---|\n| {NAMES[2]} | old |\n| {NAMES[0]} | old |\n\nText.\n"
+assert platforms.with_rows(TABLE, []) == TABLE.replace(f"| {NAMES[2]} | old |\n| {NAMES[0]} | old |", f"| {NAMES[0]} | old |\n| {NAMES[2]} | old |")
+assert platforms.with_rows(TABLE, [f"| {NAMES[1]} | new |", f"| {NAMES[2]} | new |"]).splitlines()[4:8] == [
+    f"| {NAMES[0]} | old |", f"| {NAMES[1]} | new |", f"| {NAMES[2]} | new |", ""]
 for number in (math.nan, math.inf):
     assert not platforms.same([("loss", number)], [("loss", number)]), "a number that is not finite in both"

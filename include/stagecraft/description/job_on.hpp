@@ -31,7 +31,7 @@ constexpr auto find_training_on() {
 
 namespace stagecraft {
 
-/// What a model is trained with on a machine: the training description itself, but for IPUs with
+/// The description that a model is trained with on a machine: the training description itself, but for IPUs with
 /// `ipu_config::allow_recompute`, which recompute activations where nothing else is said of it; and that of an
 /// inference, for IPUs and half precision, which fold no batch normalization into other layers. On the host, values
 /// of half precision are stored as such (`dtype_policy::storage_dtype`). IPUs with

@@ -178,7 +178,7 @@ inline constexpr diagnostic training_parts_problem = [] {
 
 namespace stagecraft {
 
-/// What stands in for a training description that has had its compile error, E4081 or E4082: it has the same fields.
+/// Stands in for a training description that has had its compile error, E4081 or E4082: it has the same fields.
 template <class Loss, class Optimizer>
   requires(!detail::is_loss<Loss> || !stagecraft::Optimizer<Optimizer>)
 struct training<Loss, Optimizer> {

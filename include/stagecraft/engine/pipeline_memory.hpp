@@ -64,7 +64,7 @@ struct norm_memory {
 
   std::vector<numbers> squares;           ///< sums of each block, a weight after the other
   std::array<of_weights, Shards> sums{};  ///< sums of each shard
-  of_weights norms{};                     ///< what the optimizer reads
+  of_weights norms{};                     ///< norms, as the optimizer reads them
 };
 
 /// The factors of one replica's losses, one for each device, all equal; empty if the factor does not change.
@@ -295,7 +295,7 @@ struct pipeline_memory {
   [[gnu::cold]] pipeline_memory(int number, long long workspace_floats, long long widened_floats)
       : replica(number),
         weights(Sizes::weights.floats),
-        gradients(Sizes::gradient_floats),
+        gradients(gradients_here(number)),
         halves(Sizes::halves ? (Sizes::gradient_floats + 1) / 2 : 0),
         state(Sizes::all_state_floats * Sizes::slots),
         local_weights(Sizes::fetches_weights ? Sizes::weights.floats : 0),
@@ -348,6 +348,18 @@ struct pipeline_memory {
       if (weights.is_shared())
         throw_data_error("E4108", "weights: expected those of one predictor, found weights that several share");
     return true;
+  }
+
+  /// Room for the gradients of the devices that are in this process.
+  [[nodiscard]] static aligned_block gradients_here([[maybe_unused]] int number) {
+    if constexpr (Sizes::splits && Sizes::trains) {
+      auto const [first, last] =
+          gradient_storage_of<typename Sizes::job::described, typename Sizes::architecture>.range_of(
+              [&](std::size_t weight) { return Sizes::is_here(number, Sizes::device_of_weight(weight)); });
+      return aligned_block::only(first, last);
+    } else {
+      return aligned_block(Sizes::gradient_floats);
+    }
   }
 
   int replica;

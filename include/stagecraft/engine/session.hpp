@@ -300,8 +300,9 @@ class session : public session_shape<typename Job::described> {
 
   void initialize_weights(std::uint64_t seed) {
     // Gradients are not in use yet: their memory takes the values before they are packed, and is left with zeros.
-    aligned_block const unpacked(sizes::trains ? 0 : layout::storage.floats);
-    float* const scratch = sizes::trains ? replicas_[0]->gradients.data() : unpacked.data();
+    constexpr bool in_gradients = sizes::trains && !sizes::splits;
+    aligned_block const unpacked(in_gradients ? 0 : layout::storage.floats);
+    float* const scratch = in_gradients ? replicas_[0]->gradients.data() : unpacked.data();
     for_each_index<layout::storage.count>([&]<int Parameter>() { initialize_weight<Parameter>(seed, scratch); });
   }
   template <std::size_t Parameter>

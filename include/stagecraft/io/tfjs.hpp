@@ -7,6 +7,7 @@
 #include <stagecraft/io/detail/bundle_contents.hpp>
 #include <stagecraft/io/detail/byte_source.hpp>
 #include <stagecraft/io/detail/file_writer.hpp>
+#include <stagecraft/io/detail/system_files.hpp>
 #include <stagecraft/io/keras/keras_config.hpp>
 #include <stagecraft/io/keras/layer_tree.hpp>
 #include <stagecraft/io/stored_tensor.hpp>
@@ -21,7 +22,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <sys/stat.h>
 #include <utility>
 #include <vector>
 
@@ -180,7 +180,7 @@ inline void write_tfjs(std::string const& path, bundle_contents const& contents)
                      {"backend", "tensorflow"},
                      {"model_config", keras_config(contents.model, keras_version::keras_2, path)}}},
                    {"weightsManifest", json::array()}};
-  if (!folder.empty() && ::mkdir(folder.c_str(), 0777) != 0 && errno != EEXIST)
+  if (!folder.empty() && files::make_folder(folder) != 0 && errno != EEXIST)
     refuse_writing(folder, "make a folder there");
   auto const count = std::max<std::size_t>((bytes.size() + tfjs_shard_bytes - 1) / tfjs_shard_bytes, 1);
   auto names = json::array();

@@ -3,11 +3,11 @@
 #pragma once
 
 #include <stagecraft/io/detail/bundle_folder.hpp>
+#include <stagecraft/io/detail/system_files.hpp>
 #include <stagecraft/io/npz.hpp>
 #include <stagecraft/io/safetensors.hpp>
 #include <string>
 #include <string_view>
-#include <sys/stat.h>
 
 namespace stagecraft::io {
 
@@ -40,8 +40,8 @@ inline constexpr weight_format safetensors_format{".safetensors", &stagecraft::r
 }
 
 [[nodiscard]] inline bool is_folder(std::string const& path) {
-  struct stat facts{};
-  return ::stat(path.c_str(), &facts) == 0 && S_ISDIR(facts.st_mode);
+  files::facts facts{};
+  return files::facts_of(path, facts) == 0 && files::is_folder(facts);
 }
 
 /// The file of weights in a bundle, which is a folder.

@@ -107,7 +107,7 @@ struct ipu_config {
   poplar_options matmuls = {};
   /// The options of convolutions: memory and the type of partial sums.
   poplar_options convolutions = {};
-  /// What stops a run (an overflow, for instance), and how results in float16 are rounded.
+  /// The exceptions that stop a run, such as an overflow, and the rounding of results in float16.
   floating_point_behaviour_options floating_point_behaviour = {};
   /// The tiles that talk to the host while the others compute.
   io_tiles_options io_tiles = {};

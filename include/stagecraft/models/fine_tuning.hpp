@@ -145,7 +145,7 @@ constexpr int first_output_of(int call) {
   return call;
 }
 
-/// What a model ends with: a call of its graph, and how many layers or models there are to choose from.
+/// The end of a model: a call of its graph, and how many layers or models there are to choose from.
 struct earlier_end {
   int call = -1;
   int count = 0;

@@ -133,7 +133,7 @@ constexpr model_description description_of_model() {
   }
 }
 
-/// What a model lacks to be traced, when it is called with a number of tensors (0: it is the outermost model).
+/// The reason that a model cannot be traced, called with a number of tensors (0: it is the outermost model).
 template <class M, std::size_t Inputs>
 inline constexpr diagnostic definition_problem{};
 template <class M, std::size_t Inputs>
@@ -164,7 +164,7 @@ inline constexpr diagnostic wrong_model_call_problem = [] {
   return problem;
 }();
 
-/// What a call that is refused returns: the tensor of a training step or of a layer's `call`, where it has been given
+/// The result of a call that is refused: the tensor of a training step or of a layer's `call`, where it has been given
 /// one, so that nothing else fails.
 symbolic_tensor result_of_refused_call(...);
 operations::tensor result_of_refused_call(operations::tensor const&, ...);

@@ -42,8 +42,8 @@ struct exchange_price {
   int rounds = 0;              ///< messages that follow each other
 };
 
-/// What is summed: `floats` of gradients in each of `sums` blocks of a rank, which the rank cannot add up by itself
-/// without a change of the order of the sum (1 if the number of its replicas is a power of two).
+/// The gradients that are summed: `floats` of gradients in each of `sums` blocks of a rank, which the rank cannot add
+/// up by itself without a change of the order of the sum (1 if the number of its replicas is a power of two).
 struct summed_gradients {
   int ranks = 1;
   std::int64_t floats = 0;

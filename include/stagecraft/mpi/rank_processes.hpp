@@ -28,7 +28,7 @@
 
 namespace stagecraft::mpi {
 
-/// What ranks compare of their programs, as hashes.
+/// Hashes of their programs, which ranks compare.
 struct fingerprint {
   std::uint64_t library = 0, build = 0, architecture = 0, model = 0, job = 0;
 
@@ -57,7 +57,7 @@ template <class Type>
   return __PRETTY_FUNCTION__;
 }
 
-/// What a process is about to do, for errors.
+/// The work that a process is about to do, for errors.
 [[nodiscard]] inline std::string text_of(engine::process_round const& of) {
   using enum engine::process_round::kind;
   char text[200];
@@ -79,7 +79,7 @@ template <class Type>
   return text;
 }
 
-/// What a rank says before it carries out something with the others.
+/// The message of a rank before it carries out something with the others.
 struct intention {
   engine::process_round round;
   fingerprint program;
@@ -189,7 +189,7 @@ struct rank_processes {
       session.template write_optimizer_slot<Parameter>(slot, values.data());
     }
   }
-  /// What each process has trained becomes that of all.
+  /// Brings the weights that each process has trained to all.
   template <class Session>
   static void collect(Session& session) {
     using sizes = typename Session::sizes;

@@ -22,7 +22,7 @@
 
 namespace stagecraft::mpi {
 
-/// What `sc::profile` returns for a cluster of hosts whose ranks have some of the stages of some replicas. A step is
+/// The result of `sc::profile` for a cluster of hosts whose ranks have some of the stages of some replicas. A step is
 /// one weight update: the passes of all micro-batches in the order of the timetable, with the messages between ranks,
 /// and then the sums of gradients, each among the ranks that have the same stage. A forward pass takes the operations
 /// of its layers at `ranks.gigaflops`, a backward pass twice as many, and what it recomputes once more.
@@ -117,8 +117,7 @@ class staged_cluster_profile {
   }
   /// Seconds of a step at another speed and with another network, such as those that a program has measured.
   [[nodiscard]] static constexpr double seconds_with(double gigaflops, network const& measured) {
-    return price_of_passes(table, passes(gigaflops), placed, measured, 0).seconds +
-           exposed_by(measured, gigaflops, {});
+    return price_of_passes(table, passes(gigaflops), placed, measured, 0).seconds + exposed_by(measured, gigaflops, {});
   }
   /// The part of all ranks' time in which they work.
   [[nodiscard]] static constexpr double efficiency(gradient_exchange how = {}) {
@@ -141,8 +140,8 @@ class staged_cluster_profile {
   [[nodiscard]] static constexpr std::int64_t bytes_sent(int rank, gradient_sums by = gradient_sums::direct) {
     return round_of(rank).bytes_of_rank + exchange(rank, by).bytes;
   }
-  /// Bytes of a rank by the plan: activations of its own stages; weights, optimizer's state and gradients of all
-  /// stages, which each rank has room for.
+  /// Bytes of a rank by the plan: activations and gradients of its own stages; weights and the optimizer's state of
+  /// all stages, which each rank has room for.
   [[nodiscard]] static constexpr std::int64_t memory(int rank) {
     std::int64_t bytes = 0;
     int here = 0;
@@ -190,12 +189,12 @@ class staged_cluster_profile {
   static constexpr auto own_bytes = []<int... Device>(std::integer_sequence<int, Device...>) {
     auto const sum = [](plan::memory_bytes const& of) { return of.on_device + of.remote; };
     return std::array<std::int64_t, sizeof...(Device)>{
-        (sum(memory_of<Device>.activations) + sum(memory_of<Device>.working))...};
+        (sum(memory_of<Device>.activations) + sum(memory_of<Device>.working) +
+         sum(memory_of<Device>.gradient_accumulators))...};
   }(std::make_integer_sequence<int, table.devices()>{});
   static constexpr std::int64_t bytes_of_all = []<int... Device>(std::integer_sequence<int, Device...>) {
     auto const sum = [](stagecraft::device_memory const& of) {
-      return of.weights.on_device + of.weights.remote + of.optimizer_state.on_device + of.optimizer_state.remote +
-             of.gradient_accumulators.on_device + of.gradient_accumulators.remote;
+      return of.weights.on_device + of.weights.remote + of.optimizer_state.on_device + of.optimizer_state.remote;
     };
     return (0LL + ... + sum(memory_of<Device>));
   }(std::make_integer_sequence<int, table.devices()>{});

@@ -16,7 +16,7 @@ namespace stagecraft::predictors {
            what.is<operations::pooling_gradient>() || what.is<operations::convolution_filter_gradient>());
 }
 
-/// What a step reads and writes: tensors of one sample, and the states of the layer.
+/// The memory that a step reads and writes: tensors of one sample, and the states of the layer.
 struct step_memory {
   float const* const* inputs = nullptr;
   float* output = nullptr;

@@ -169,7 +169,7 @@ class model_memory {
   static constexpr int output = graph.outputs_of(0)[0];
   static constexpr int input_floats = graph.call(input).shape.size(), output_floats = graph.call(output).shape.size();
 
-  /// What a call returns, an input as it is or a tensor of its own, and the floats that it needs beside.
+  /// The output of a call, an input as it is or a tensor of its own, and the floats that it needs beside.
   struct call_record {
     bool is_input = false;
     int workspace = 0;

@@ -67,7 +67,7 @@ struct plan_choice {
   friend constexpr bool operator==(plan_choice const&, plan_choice const&) = default;
 };
 
-/// What a person chooses from on a plan page. Each field can be left out. Each combination costs compile time: about
+/// The choices of a plan page. Each field can be left out. Each combination costs compile time: about
 /// that of one `profile`.
 ///
 ///     inline constexpr sc::plan_choices choices{.ipus = {1, 2, 4}, .micro_batches = {16, 64}, .replicas = {1, 2}};
@@ -163,7 +163,7 @@ struct plan_entry {
   profile_data profile = {};       ///< the profile of one rank; that of no model if there is a problem
   double network_seconds = 0;      ///< seconds in which ranks sum their gradients, after the work of a rank
   std::int64_t network_bytes = 0;  ///< bytes that the rank which sends most sends for that sum
-  plan_bounds bounds = {};         ///< what decides the time
+  plan_bounds bounds = {};         ///< bounds of the time
   /// Names of the first and the last layer of each stage, in Keras's order.
   std::vector<std::pair<std::string, std::string>> layers_of_stage = {};
   /// Bytes that each stage sends to other IPUs for a micro-batch: after its forward pass, and after its backward pass.

@@ -9,9 +9,11 @@
 #include <cstdint>
 #include <limits>
 
-#include <unistd.h>
 #if defined(__linux__)
 #include <sched.h>
+#endif
+#if !defined(_WIN32)
+#include <unistd.h>
 #endif
 
 namespace stagecraft::threads {
@@ -22,7 +24,11 @@ namespace stagecraft::threads {
   cpu_set_t allowed;
   if (sched_getaffinity(0, sizeof allowed, &allowed) == 0) return CPU_COUNT(&allowed);
 #endif
+#if defined(_WIN32)
+  return pthread_num_processors_np();
+#else
   return static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN));
+#endif
 }
 
 /// The number of looks before a thread sleeps: ten or twenty microseconds; one if `threads` have to take turns.

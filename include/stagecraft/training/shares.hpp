@@ -84,7 +84,7 @@ inline constexpr diagnostic sharing_problem = [] {
   return problem;
 }();
 
-/// What `shares` returns: it becomes the trainer or predictor that is made of it.
+/// The result of `shares`: it becomes the trainer or predictor that is made of it.
 template <class Session, fixed_name Part>
 class weights_to_share {
   using M = trained_type<Session>;

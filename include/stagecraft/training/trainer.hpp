@@ -36,7 +36,7 @@
 
 namespace stagecraft::trainers {
 
-/// What a trainer is on a machine: `type<Trainer>`. A specialisation for several processes says what they agree on.
+/// The type of a trainer on a machine: `type<Trainer>`. A specialisation for several processes says what they agree on.
 template <class Machine>
 struct trainer_on {
   template <class Trainer>

@@ -40,9 +40,9 @@ using frozen_whole = sc::sequential<input{4}, sc::frozen<base>{}, dense{1, {.tra
 static_assert(sc::detail::facts_of_step<one_model<frozen_whole>>.problem.code == 2084);
 
 // A step that is planned as graphs has as many weights as its models, not those of one layer: E1028.
-using block = sc::sequential<input{4}, dense{4}, dense{4}, dense{4}, dense{4}, dense{4}, dense{4}>;
-using deep = sc::sequential<input{4}, block{}, block{}, block{}, dense{1}>;
-static_assert(sc::graph_of<deep>.parameters.size() == 38);
+using block = sc::sequential<input{4}, dense{4}, dense{4}, dense{4}, dense{4}>;
+using deep = sc::sequential<input{4}, block{}, block{}, block{}, block{}, dense{1}>;
+static_assert(sc::graph_of<deep>.parameters.size() == 34);
 static_assert(sc::trainers::has_graphs<one_model<deep>> && sizeof(trainer_of<one_model<deep>>) > 0);
 
 struct last_state : sc::functional<last_state> {
@@ -80,7 +80,39 @@ struct normalized : sc::training_step<normalized, input{1}, input{1}> {
   }
 };
 
+/// A normalization that is called three times. With a gradient, which changes nothing, it is no graph.
+template <bool TakesGradient>
+struct compared : sc::training_step<compared<TakesGradient>, input{3}, input{3}> {
+  sc::trained<sc::sequential<input{3}, dense{5}, batch_normalization{{.momentum = 0.5}}, dense{2}>, "net"> net;
+  static constexpr auto optimizer = sc::optimizers::sgd{.learning_rate = 0.1F};
+  constexpr void train(auto& step, auto x, auto z) const {
+    auto loss = step.mean(square(net(x) - net(z) * 2 + net(z + 1)));
+    if (TakesGradient) loss = loss + 0 * step.mean(step.gradient(loss, weights_of(net))[0]);
+    step.minimize(optimizer, loss, weights_of(net));
+    step.metric("error", loss);
+  }
+};
+static_assert(sc::trainers::has_graphs<compared<false>> && !sc::trainers::has_graphs<compared<true>>);
+
 }  // namespace
+
+TEST_CASE("a graph of layers with their kernels computes what traced operations do") {
+  auto const x = fill(xt::xtensor<float, 2>(xt::zeros<float>({batch, 3})), 0.1F),
+             z = fill(xt::xtensor<float, 2>(xt::zeros<float>({batch, 3})), 0.3F);
+  trainer_of<compared<false>> graph;
+  trainer_of<compared<true>> traced;
+  traced.set_weights(graph.get_weights());
+  auto const before = graph.get_weights();
+  for (int i = 0; i < 5; ++i)
+    CHECK(graph.train_on_batch(sc::inputs(x, z))[0] ==
+          doctest::Approx(traced.train_on_batch(sc::inputs(x, z))[0]).epsilon(1e-4));
+  auto const weights = graph.get_weights(), expected = traced.get_weights();
+  for (std::size_t i = 0; i < weights.size(); ++i)
+    for (std::size_t k = 0; k < weights[i].values.size(); ++k)
+      CHECK(weights[i].values[k] == doctest::Approx(expected[i].values[k]).epsilon(1e-4));
+  CHECK_FALSE(weights[4] == before[4]);  // the moving mean
+  CHECK(weights[4].name == "net/batch_normalization/moving_mean:0");
+}
 
 TEST_CASE("frozen layers stay as they are") {
   trainer_of<one_model<fine_tuned>> model;

@@ -13,7 +13,7 @@ namespace stagecraft::tool {
 
 namespace {
 
-/// What options say of nodes, and the groups that were found so far.
+/// The options that name nodes, and the groups that were found so far.
 struct known_groups {
   std::vector<name_search> searched;             ///< each divides nodes in two
   std::vector<std::vector<std::string>> stages;  ///< expressions of stages, which match the beginning

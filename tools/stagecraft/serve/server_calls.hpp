@@ -24,7 +24,7 @@ namespace stagecraft::tool {
   return std::to_string(version_major) + "." + std::to_string(version_minor) + "." + std::to_string(version_patch);
 }
 
-/// What a request says of its call.
+/// The parameters of a request's call.
 struct call_options {
   std::chrono::microseconds time{};  ///< that it may take; 0: any
   sequence_request sequence;

@@ -24,6 +24,13 @@ class aligned_block {
     data_ = static_cast<float*>(::operator new(bytes, alignment));
     std::memset(data_, 0, bytes);
   }
+  /// A block of which only the floats from `first` to `last` exist, at their own places.
+  [[nodiscard]] static aligned_block only(long long first, long long last) {
+    aligned_block all(last - first);
+    aligned_block part = all.share();
+    part.data_ -= first;
+    return part;
+  }
   /// The memory keeps its place.
   aligned_block(aligned_block&& other) noexcept
       : size_(std::exchange(other.size_, 0)),

@@ -64,7 +64,7 @@ struct process_round {
     begin_of_fit,
     end_of_fit,
     begin_of_trainer,
-    work_of_first  ///< what the first process does alone
+    work_of_first  ///< the first process works alone
   };
 
   int what = training;

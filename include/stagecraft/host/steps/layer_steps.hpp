@@ -116,7 +116,7 @@ class transfer_layer {
   }
 };
 
-/// What a user's layer gets in `forward(auto const& call) const` and `backward(auto const& call) const`. Tensors are
+/// The argument of a user's `forward(auto const& call) const` and `backward(auto const& call) const`. Tensors are
 /// spans of float, (batch, shape...) row by row. In `backward`, gradients are added to: they hold zeros or what other
 /// calls have added before.
 /// Errors: E4034 for an input or a weight that the layer does not have.

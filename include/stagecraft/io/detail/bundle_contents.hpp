@@ -5,6 +5,7 @@
 
 #include <stagecraft/io/detail/bundle_folder.hpp>
 #include <stagecraft/io/detail/option_json.hpp>
+#include <stagecraft/io/detail/system_files.hpp>
 #include <stagecraft/io/safetensors.hpp>
 #include <stagecraft/io/stored_tensor.hpp>
 #include <stagecraft/version.hpp>
@@ -12,12 +13,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
-#include <fcntl.h>
 #include <span>
 #include <string>
 #include <string_view>
-#include <sys/stat.h>
-#include <unistd.h>
 #include <utility>
 #include <vector>
 
@@ -165,11 +163,11 @@ inline void write_contents(std::string const& folder, bundle_contents const& con
 class opened_folder {
  public:
   explicit opened_folder(std::string path)
-      : path_(std::move(path)), opened_(::open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {}
+      : path_(std::move(path)), opened_(files::open_folder(path_)) {}
   opened_folder(opened_folder const&) = delete;
   opened_folder& operator=(opened_folder const&) = delete;
   ~opened_folder() {
-    if (opened_ >= 0) ::close(opened_);
+    if (opened_ >= 0) files::close(opened_);
   }
 
   /// The bytes of a file of the bundle. Throws E5001 with the system's reason if there is no folder.
@@ -179,10 +177,10 @@ class opened_folder {
   }
   /// True if the path now leads to another folder, or to none.
   [[nodiscard]] bool is_replaced() const {
-    struct stat own{}, there{};
+    files::facts own{}, there{};
     if (opened_ < 0) return false;
-    if (::stat(path_.c_str(), &there) != 0) return true;
-    return ::fstat(opened_, &own) != 0 || own.st_dev != there.st_dev || own.st_ino != there.st_ino;
+    if (files::facts_of(path_, there) != 0) return true;
+    return files::facts_of(opened_, own) != 0 || own.st_dev != there.st_dev || own.st_ino != there.st_ino;
   }
 
  private:

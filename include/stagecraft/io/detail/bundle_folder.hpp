@@ -5,6 +5,7 @@
 
 #include <stagecraft/io/detail/byte_source.hpp>
 #include <stagecraft/io/detail/file_writer.hpp>
+#include <stagecraft/io/detail/system_files.hpp>
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
@@ -13,9 +14,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <sys/file.h>
-#include <sys/stat.h>
-#include <unistd.h>
 #include <utility>
 #include <vector>
 #include <zlib.h>
@@ -53,8 +51,8 @@ class summing_writer {
 /// Removes a bundle, and nothing else: a folder with other files stays.
 inline void remove_bundle(std::string const& folder) {
   if (!is_real_folder(folder)) return;  // a link's files belong to another folder
-  for (auto const* file : bundle_files) ::unlink((folder + "/" + file).c_str());
-  ::rmdir(folder.c_str());
+  for (auto const* file : bundle_files) files::remove_file(folder + "/" + file);
+  files::remove_folder(folder);
 }
 
 [[nodiscard]] inline std::string without_slash(std::string path) {
@@ -73,8 +71,8 @@ inline void remove_leftovers(std::string const& path) {
 /// Throws file_error E5033 if `path` holds anything but a bundle, which is not overwritten.
 inline void check_bundle_place(std::string const& path) {
   if (!exists(path)) return;
-  struct stat facts{};
-  if (::stat(path.c_str(), &facts) != 0 || !S_ISDIR(facts.st_mode))
+  files::facts facts{};
+  if (files::facts_of(path, facts) != 0 || !files::is_folder(facts))
     refuse("E5033", path, "a bundle is a folder, and something else stands there");
   for (auto const& name : names_in_folder(path)) {
     bool known = false;
@@ -88,7 +86,7 @@ inline void check_bundle_place(std::string const& path) {
 inline void put_in_place(std::string const& saved, std::string const& path) {
   call_write_hook();
   if (!exists(path)) {
-    if (std::rename(saved.c_str(), path.c_str()) != 0) refuse_writing(path, "put the new bundle there");
+    if (files::rename(saved, path) != 0) refuse_writing(path, "put the new bundle there");
     sync_folder(folder_of(path));
     return;
   }
@@ -101,12 +99,12 @@ inline void put_in_place(std::string const& saved, std::string const& path) {
   }
 #endif
   // Two steps: a reader between them finds the former bundle under its other name.
-  auto const former = path + ".former-" + std::to_string(::getpid());
-  if (std::rename(path.c_str(), former.c_str()) != 0) refuse_writing(path, "put the new bundle there");
+  auto const former = path + ".former-" + std::to_string(files::own_process());
+  if (files::rename(path, former) != 0) refuse_writing(path, "put the new bundle there");
   call_write_hook();
-  if (std::rename(saved.c_str(), path.c_str()) != 0) {
+  if (files::rename(saved, path) != 0) {
     auto const reason = errno;
-    if (std::rename(former.c_str(), path.c_str()) == 0) errno = reason;
+    if (files::rename(former, path) == 0) errno = reason;
     refuse_writing(path, "put the new bundle there");
   }
   sync_folder(folder_of(path));
@@ -117,13 +115,13 @@ inline void put_in_place(std::string const& saved, std::string const& path) {
 /// Holds the lock that marks a folder as being written.
 class held_folder {
  public:
-  explicit held_folder(std::string const& path) : opened_(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {
-    if (opened_ >= 0) ::flock(opened_, LOCK_EX | LOCK_NB);
+  explicit held_folder(std::string const& path) : opened_(files::open_folder(path)) {
+    if (opened_ >= 0) files::lock(opened_);
   }
   held_folder(held_folder const&) = delete;
   held_folder& operator=(held_folder const&) = delete;
   ~held_folder() {
-    if (opened_ >= 0) ::close(opened_);
+    if (opened_ >= 0) files::close(opened_);
   }
 
  private:
@@ -139,7 +137,7 @@ void replace_bundle(std::string const& path, Fill const& fill) {
   remove_leftovers(place);
   auto const beside = name_while_writing(place);
   remove_bundle(beside);
-  if (::mkdir(beside.c_str(), 0777) != 0) refuse_writing(beside, "make a folder there");
+  if (files::make_folder(beside) != 0) refuse_writing(beside, "make a folder there");
   held_folder const held(beside);
   try {
     fill(beside);
@@ -154,8 +152,8 @@ void replace_bundle(std::string const& path, Fill const& fill) {
 /// The path of a bundle: `path`, or the former bundle's temporary name while it is replaced, or after a program ended
 /// in that moment.
 [[nodiscard]] inline std::string place_of_bundle(std::string const& path) {
-  struct stat facts{};
-  if (::stat(path.c_str(), &facts) == 0) return path;
+  files::facts facts{};
+  if (files::facts_of(path, facts) == 0) return path;
   auto const former = leftovers(behind_links(path), ".former-", true);
   return former.empty() ? path : former.front();
 }

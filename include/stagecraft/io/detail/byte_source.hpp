@@ -3,15 +3,13 @@
 #pragma once
 
 #include <stagecraft/diagnostics/exceptions.hpp>
+#include <stagecraft/io/detail/system_files.hpp>
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <fcntl.h>
 #include <span>
 #include <string>
-#include <sys/stat.h>
-#include <unistd.h>
 #include <utility>
 #include <vector>
 
@@ -27,24 +25,18 @@ namespace stagecraft::io {
 class byte_source {
  public:
   /// Opens a file. Throws file_error E5001 with the system's reason; folders, pipes and devices are refused.
-  explicit byte_source(std::string path) : byte_source(AT_FDCWD, path.c_str(), path) {}
+  explicit byte_source(std::string path) : name_(std::move(path)), file_(files::open_to_read(name_)) { begin(); }
   /// Opens a file in an open folder; errors call it `path`.
   byte_source(int folder, char const* file, std::string path)
-      : name_(std::move(path)), file_(::openat(folder, file, O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {
-    struct stat facts{};
-    if (file_ < 0 || ::fstat(file_, &facts) != 0) fail();
-    if (!S_ISREG(facts.st_mode)) {
-      errno = S_ISDIR(facts.st_mode) ? EISDIR : EINVAL;
-      fail();
-    }
-    size_ = static_cast<std::uint64_t>(facts.st_size);
+      : name_(std::move(path)), file_(files::open_in_folder(folder, file, name_)) {
+    begin();
   }
   byte_source(std::span<std::byte const> bytes, std::string name)
       : name_(std::move(name)), bytes_(bytes), size_(bytes.size()) {}
   byte_source(byte_source const&) = delete;
   byte_source& operator=(byte_source const&) = delete;
   ~byte_source() {
-    if (file_ >= 0) ::close(file_);
+    if (file_ >= 0) files::close(file_);
   }
 
   [[nodiscard]] std::string const& name() const noexcept { return name_; }
@@ -62,7 +54,7 @@ class byte_source {
       return;
     }
     while (!to.empty()) {
-      auto const count = ::pread(file_, to.data(), to.size(), static_cast<off_t>(first));
+      auto const count = files::read_at(file_, to.data(), to.size(), first);
       if (count < 0 && errno == EINTR) continue;
       if (count == 0) errno = EIO;
       if (count <= 0) fail();
@@ -77,9 +69,18 @@ class byte_source {
   }
 
  private:
+  void begin() {
+    files::facts facts{};
+    if (file_ < 0 || files::facts_of(file_, facts) != 0) fail();
+    if (!files::is_file(facts)) {
+      errno = files::is_folder(facts) ? EISDIR : EINVAL;
+      fail();
+    }
+    size_ = static_cast<std::uint64_t>(facts.st_size);
+  }
   [[noreturn]] void fail() {
     std::string const reason = std::strerror(errno);
-    if (file_ >= 0) ::close(std::exchange(file_, -1));
+    if (file_ >= 0) files::close(std::exchange(file_, -1));
     refuse("E5001", name_, "expected a readable file, found: " + reason);
   }
   [[noreturn]] void fail() const {

@@ -4,23 +4,18 @@
 #pragma once
 
 #include <stagecraft/io/detail/byte_source.hpp>
+#include <stagecraft/io/detail/system_files.hpp>
 #include <algorithm>
 #include <cerrno>
-#include <csignal>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
-#include <dirent.h>
-#include <fcntl.h>
 #include <span>
 #include <string>
 #include <string_view>
-#include <sys/file.h>
-#include <sys/stat.h>
-#include <unistd.h>
 #include <utility>
 #include <vector>
 
@@ -29,7 +24,7 @@ namespace stagecraft::io {
 /// The name beside `path` under which it is written. It has the number of the process, so that two processes that save
 /// to one place do not mix.
 [[nodiscard]] inline std::string name_while_writing(std::string const& path) {
-  return path + ".saving-" + std::to_string(::getpid());
+  return path + ".saving-" + std::to_string(files::own_process());
 }
 
 /// The folder of a path; "." for a name without a folder.
@@ -40,26 +35,24 @@ namespace stagecraft::io {
 
 /// True if the path exists; a dangling symbolic link exists, too.
 [[nodiscard]] inline bool exists(std::string const& path) {
-  struct stat facts{};
-  return ::lstat(path.c_str(), &facts) == 0;
+  files::facts facts{};
+  return files::facts_of_link(path, facts) == 0;
 }
 /// True if the path is a folder, and no symbolic link to one.
 [[nodiscard]] inline bool is_real_folder(std::string const& path) {
-  struct stat facts{};
-  return ::lstat(path.c_str(), &facts) == 0 && S_ISDIR(facts.st_mode);
+  files::facts facts{};
+  return files::facts_of_link(path, facts) == 0 && files::is_folder(facts);
 }
 
 /// Follows symbolic links: returns the path that a link points to, which need not exist; any other path as it is.
 [[nodiscard]] inline std::string behind_links(std::string path) {
   constexpr int most = 40;  // Linux's limit
   for (int links = 0; links < most; ++links) {
-    char target[4096];
-    auto const count = ::readlink(path.c_str(), target, sizeof target);
-    if (count <= 0 || count == static_cast<ssize_t>(sizeof target)) break;
-    std::string_view const to(target, static_cast<std::size_t>(count));
+    auto const to = files::target_of_link(path);
+    if (to.empty()) break;
     auto const slash = path.find_last_of('/');
     bool const is_beside = !to.starts_with('/') && slash != std::string::npos;
-    path = (is_beside ? path.substr(0, slash + 1) : std::string()) + std::string(to);
+    path = (is_beside ? path.substr(0, slash + 1) : std::string()) + to;
     while (path.size() > 1 && path.ends_with('/')) path.pop_back();
   }
   return path;
@@ -67,17 +60,12 @@ namespace stagecraft::io {
 
 /// The names in a folder; none if there is no folder.
 [[nodiscard]] inline std::vector<std::string> names_in_folder(std::string const& folder) {
-  std::vector<std::string> names;
-  if (auto* const opened = ::opendir(folder.c_str()); opened != nullptr) {
-    while (auto const* const entry = ::readdir(opened))
-      if (std::string_view const name = entry->d_name; name != "." && name != "..") names.emplace_back(name);
-    ::closedir(opened);
-  }
-  return names;
+  return files::names_in_folder(folder);
 }
 
 /// The time at which a process started, in seconds of the system's clock; 0: unknown.
-[[nodiscard]] inline std::int64_t start_of_process(long process) {
+[[nodiscard]] inline std::int64_t start_of_process([[maybe_unused]] long process) {
+#if defined(__linux__)
   timespec since_boot{}, now{};
   auto* const file = std::fopen(("/proc/" + std::to_string(process) + "/stat").c_str(), "re");
   if (file == nullptr) return 0;
@@ -96,19 +84,18 @@ namespace stagecraft::io {
   if (ticks == 0 || ::clock_gettime(CLOCK_BOOTTIME, &since_boot) != 0 || ::clock_gettime(CLOCK_REALTIME, &now) != 0)
     return 0;
   return now.tv_sec - since_boot.tv_sec + ticks / ::sysconf(_SC_CLK_TCK);
+#else
+  return 0;
+#endif
 }
 
 /// True if no program writes to the path any more: nobody holds its lock, and the process with that number has ended or
 /// is younger than the path.
 [[nodiscard]] inline bool is_left_over(std::string const& path, long process) {
-  if (process <= 0 || process == ::getpid()) return false;
-  int const opened = ::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-  struct stat facts{};
-  if (opened < 0) return false;
-  bool const is_free = ::fstat(opened, &facts) == 0 && ::flock(opened, LOCK_EX | LOCK_NB) == 0;
-  ::close(opened);
-  if (!is_free) return false;
-  if (::kill(static_cast<pid_t>(process), 0) != 0 && errno == ESRCH) return true;
+  if (process <= 0 || process == files::own_process()) return false;
+  files::facts facts{};
+  if (files::facts_of_link(path, facts) != 0 || !files::is_free(path)) return false;
+  if (files::process_has_ended(process)) return true;
   constexpr std::int64_t doubt = 60;  // seconds by which clocks may have been set meanwhile
   auto const start = start_of_process(process);
   return start > static_cast<std::int64_t>(facts.st_mtime) + doubt;
@@ -146,10 +133,10 @@ inline void call_write_hook() {
 
 /// Writes the entries of a folder to the disk. Failures are ignored, since some systems cannot do that for folders.
 inline void sync_folder(std::string const& folder) {
-  int const opened = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  int const opened = files::open_folder(folder);
   if (opened < 0) return;
-  ::fsync(opened);
-  ::close(opened);
+  static_cast<void>(files::sync(opened));
+  files::close(opened);
 }
 
 /// Writes a new file in place of any former one. Throws file_error E5041 with the system's reason, such as a full disk
@@ -157,20 +144,20 @@ inline void sync_folder(std::string const& folder) {
 class file_writer {
  public:
   explicit file_writer(std::string path)
-      : path_(std::move(path)), file_(::open(path_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666)) {
+      : path_(std::move(path)), file_(files::open_to_write(path_)) {
     if (file_ < 0) refuse_writing(path_, "open it for writing");
-    ::flock(file_, LOCK_EX | LOCK_NB);  // the lock tells others that the file is being written
+    files::lock(file_);  // the lock tells others that the file is being written
   }
   file_writer(file_writer const&) = delete;
   file_writer& operator=(file_writer const&) = delete;
   ~file_writer() {
-    if (file_ >= 0) ::close(file_);
+    if (file_ >= 0) files::close(file_);
   }
 
   void write(std::span<std::byte const> bytes) {
     while (!bytes.empty()) {
       auto const wanted = write_hook != nullptr ? write_hook(bytes.size()) : bytes.size();
-      auto const count = ::write(file_, bytes.data(), wanted);
+      auto const count = files::write(file_, bytes.data(), wanted);
       if (count < 0 && errno == EINTR) continue;
       if (count < 0) refuse_writing(path_, "write to it");
       bytes = bytes.subspan(static_cast<std::size_t>(count));
@@ -179,8 +166,8 @@ class file_writer {
   void write(std::string_view text) { write(std::span(reinterpret_cast<std::byte const*>(text.data()), text.size())); }
   /// Closes the file, all of which is then on the disk.
   void close() {
-    if (::fsync(file_) != 0 && errno != EINVAL && errno != ENOTSUP) refuse_writing(path_, "write to it");
-    if (::close(std::exchange(file_, -1)) != 0) refuse_writing(path_, "write to it");
+    if (files::sync(file_) != 0 && errno != EINVAL && errno != ENOTSUP) refuse_writing(path_, "write to it");
+    if (files::close(std::exchange(file_, -1)) != 0) refuse_writing(path_, "write to it");
   }
 
  private:
@@ -194,16 +181,16 @@ template <class Fill>
 void replace_file(std::string const& path, Fill const& fill) {
   auto const place = behind_links(path);
   for (auto const& left : leftovers(place, ".saving-"))
-    if (!is_real_folder(left)) ::unlink(left.c_str());
+    if (!is_real_folder(left)) files::remove_file(left);
   auto const beside = name_while_writing(place);
   try {
     file_writer writer(beside);
     fill(writer);
     writer.close();
     call_write_hook();
-    if (std::rename(beside.c_str(), place.c_str()) != 0) refuse_writing(path, "put the new file there");
+    if (files::rename(beside, place) != 0) refuse_writing(path, "put the new file there");
   } catch (...) {
-    ::unlink(beside.c_str());
+    files::remove_file(beside);
     throw;
   }
   sync_folder(folder_of(place));

@@ -56,7 +56,7 @@ enum class tensor_role : unsigned char {
   input,   ///< an input of the call, by its position
   output,  ///< the call's output
   weight,  ///< a weight of the layer, by its position; forward steps of training may change those that are not trained
-  saved,   ///< what the forward step keeps for the backward step, by its first float's number
+  saved,   ///< kept by the forward step for the backward step, by its first float's number
   output_gradient,  ///< gradient of the call's output
   input_gradient,   ///< gradient of an input; written, or added to
   accumulator,      ///< the sum of a weight's gradients, by the weight's position

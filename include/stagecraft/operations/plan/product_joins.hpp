@@ -15,7 +15,7 @@ struct product_join {
   int sum = -1;        ///< the map that adds something to the product: what is computed
   int added = -1;      ///< the tensor that is added: it has the product's shape, or is one row for all
   int read_from = -1;  ///< the tensor of all trips of which `added` is one trip, if nothing else reads it
-  int stack = -1;      ///< what stores the result for each trip of a loop
+  int stack = -1;      ///< the operation that stores the result for each trip of a loop
 
   /// True if the product carries out this operation.
   [[nodiscard]] constexpr bool does(int id) const {

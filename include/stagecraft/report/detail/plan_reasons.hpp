@@ -218,7 +218,7 @@ class plan_reasons {
            (other.fits() ? "" : ", but it does not fit");
   }
 
-  /// What the other split does differently, and what it gives.
+  /// Says how the other split differs, and what its speed would be.
   void say_split() {
     for (auto const& change : changes_of(data_, number_)) {
       auto const& other = data_.entries[static_cast<std::size_t>(change.entry)];

@@ -13,7 +13,11 @@
 #include <cstdlib>
 #include <string>
 #include <string_view>
+#if defined(_WIN32)
+#include <io.h>
+#else
 #include <unistd.h>
+#endif
 
 namespace stagecraft {
 

@@ -7,9 +7,9 @@
 #include <charconv>
 #include <cstddef>
 #include <cstdio>
-#include <ctime>
 #include <string>
 #include <string_view>
+#include <time.h>
 #include <type_traits>
 
 namespace stagecraft::trainers {
@@ -93,8 +93,8 @@ class time_source {
 
  private:
   static double time_of_day(void*) {
-    std::timespec now{};
-    std::timespec_get(&now, TIME_UTC);
+    timespec now{};
+    clock_gettime(CLOCK_REALTIME, &now);  // not C's timespec_get, which Windows's C library lacks
     return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
   }
 

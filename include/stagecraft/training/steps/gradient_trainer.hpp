@@ -16,7 +16,7 @@
 
 namespace stagecraft {
 
-/// What `gradients` of a trainer returns: `auto [loss, gradients] = model.gradients(x, y);`
+/// The result of a trainer's `gradients`: `auto [loss, gradients] = model.gradients(x, y);`
 struct loss_and_gradients {
   double loss = 0;  ///< the loss of the batch, as train_on_batch returns it
   /// The gradient of each weight that is trained, in the order of get_weights, with its name and shape; zeros for a

@@ -53,7 +53,7 @@ constexpr operations::tensor spread_over_batch(operations::tracer& ops, operatio
   return ops.broadcast(ops.reshape(reported, {1, columns}), {batch, columns});
 }
 
-/// What a metric reports of each sample.
+/// The numbers that a metric reports of each sample.
 constexpr operations::tensor reported_rows(operations::tracer& ops, operations::traced_step::metric const& metric,
                                            int batch) {
   operations::tensor const value{&ops.list(), metric.value};

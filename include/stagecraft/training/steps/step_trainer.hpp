@@ -59,7 +59,7 @@ class own_step_trainer : public trainable,
   static constexpr std::size_t value_count = results_type::count;
   using batch_values = typename results_type::report_type;
 
-  /// What a step's training needs to go on, beside weights and the optimizers' numbers.
+  /// The numbers that a step's training needs to go on, beside weights and the optimizers' numbers.
   struct step_progress {
     training_progress of_trainer;  ///< calls of fit, epochs, and training steps, which step.every counts
     std::array<training_progress, sub_steps> of_sub_steps;

@@ -125,7 +125,7 @@ struct reported_facts {
 };
 template <class Step>
 inline constexpr reported_facts<Step> facts_of_reports;
-/// What a sub-step reports.
+/// The values that a sub-step reports.
 template <class Step, std::size_t Number>
 inline constexpr metric_indices metrics_of_sub_step = [] {
   constexpr auto const& own = facts_of_step<Step>.sub_steps[Number];
@@ -137,7 +137,7 @@ inline constexpr metric_indices metrics_of_sub_step = [] {
   return result;
 }();
 
-/// What one replica's sub-steps report: the step's metrics or, if it has none, the loss of each sub-step.
+/// The values that one replica's sub-steps report: the step's metrics or, if it has none, the loss of each sub-step.
 template <class Step>
 class step_values {
   static constexpr auto const& facts = facts_of_step<Step>;

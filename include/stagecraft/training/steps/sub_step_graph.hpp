@@ -129,7 +129,7 @@ class find_step_calls {
 template <class Step>
 inline constexpr step_calls calls_of_step = find_step_calls<Step>{}();
 
-/// What a call of a model takes, as a layer on the step's inputs and the outputs of earlier calls.
+/// The inputs of a model's call, as a layer on the step's inputs and the outputs of earlier calls.
 template <class Step, int FirstCall, int Call, int Input>
 struct argument_layer : layer<argument_layer<Step, FirstCall, Call, Input>> {
   static constexpr std::string_view class_name = "SubStep";
@@ -227,8 +227,7 @@ constexpr bool has_calls_of_graph() {
       bool fits = !facts.members[Member].has_stages && graph.outputs_of(0).size() == 1 && graph.masks.empty();
       for (auto const& call : graph.calls) fits = fits && !call.is_penalty;
       for (auto const& weight : graph.parameters)
-        fits = fits && !weight.between_batches &&
-               (!weight.is_state() || (facts.sub_steps[Number].moves[Member] && calls[Member] == 1));
+        fits = fits && !weight.between_batches && (!weight.is_state() || facts.sub_steps[Number].moves[Member]);
       return fits;
     }());
   }(std::make_index_sequence<static_cast<std::size_t>(facts.member_count)>{});

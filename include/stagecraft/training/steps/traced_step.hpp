@@ -20,7 +20,7 @@ namespace stagecraft::operations {
 /// The part of a model of a step that does not depend on its type: its address identifies the model.
 struct step_member {};
 
-/// What is recorded while a step's `train` runs on symbols.
+/// The record of a step's `train`, which runs on symbols.
 struct traced_step {
   static constexpr int most = 8;  ///< largest number of models, of sub-steps and of reported values
 
@@ -53,7 +53,7 @@ struct traced_step {
     tracing::type_tag const* optimizer = tracing::no_type;
     int loss = -1;
     int end = 0;                    ///< number of operations of the list when it was called
-    char const* word = "minimize";  ///< what ends it
+    char const* word = "minimize";  ///< the word that ends it
     bool moves[most]{};             ///< models whose weights it moves
     /// True for `apply` and `average`: penalties have no part in the gradients, which the step gives.
     bool has_own_gradients = false;

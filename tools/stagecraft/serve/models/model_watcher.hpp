@@ -20,7 +20,7 @@
 
 namespace stagecraft::tool {
 
-/// What a watcher is told.
+/// The settings of a watcher.
 struct watcher_options {
   std::function<std::shared_ptr<served_model>(model_settings)> make;  ///< makes a model, without loading it
   std::vector<model_settings> models;                                 ///< models of the command line
