@@ -3,7 +3,7 @@
 prints with this machine's own program. On some, bundle.cpp saves a model that this machine's program loads, and loads one of this
 machine.
 
-    platforms.py <folder for programs> [--only NAME ...] [--zig PYTHON] [--write docs/platforms.md]
+    platforms.py <folder for programs> [--only NAME ...] [--zig PYTHON] [--write docs/platforms.md] [--without-bundles]
 
 --zig: a Python that has the package ziglang, whose compiler brings the headers of other systems. Prints the rows of
 docs/platforms.md, and with --write puts them there; fails if a program does not compile, does not run, or prints other numbers. With --only, a platform whose
@@ -15,7 +15,7 @@ import shutil
 import subprocess
 import sys
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 TOLERANCE = 2e-3  # of numbers of about 1 after 24 steps of training: sums are ordered by the width of registers
@@ -157,9 +157,12 @@ def main():
     parser.add_argument("--only", nargs="*", default=[])
     parser.add_argument("--zig")
     parser.add_argument("--write", type=pathlib.Path)
+    parser.add_argument("--without-bundles", action="store_true", help="in half of the time")
     options = parser.parse_args()
     options.folder.mkdir(parents=True, exist_ok=True)
     wanted = [each for each in PLATFORMS if not options.only or any(word in each.name for word in options.only)]
+    if options.without_bundles:
+        wanted = [replace(each, bundles=False) for each in wanted]
     native = Platform("native", ["clang++-19" if shutil.which("clang++-19") else "g++", "-march=native", "-std=c++20"])
     own = options.folder / "native"
     subprocess.run([*native.compiler, *GNU, f"-I{ROOT / 'include'}", ROOT / "tests/portable/smoke.cpp", "-o", own], check=True)
