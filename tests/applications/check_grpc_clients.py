@@ -177,7 +177,7 @@ def check_triton(port, first):
     check("unloaded", not client.is_model_ready("scores") and not client.is_server_ready())
     client.load_model("scores")
     check("loaded", client.is_model_ready("scores"))
-    refused("another model", grpc.StatusCode.NOT_FOUND, "failed to load 'none', no such model", lambda: client.load_model("none"))
+    refused("another model", grpc.StatusCode.NOT_FOUND, "failed to load 'none', failed to poll from model repository", lambda: client.load_model("none"))
     best = client.infer("scores", inputs(PIXELS, SIZE), outputs=[triton.InferRequestedOutput("scores", class_count=1)]).as_numpy("scores")
     place = first["scores"].argmax(1)
     check("classification", best.shape == (5, 1) and [each.decode() for each in best[:, 0]] == [f"{first['scores'][i][k]:.6f}:{k}" for i, k in enumerate(place)], best)
@@ -194,7 +194,10 @@ def check_triton(port, first):
         client.unregister_system_shared_memory("all")
     finally:
         shared_memory.destroy_shared_memory_region(memory)
-    refused("config", grpc.StatusCode.UNIMPLEMENTED, "", lambda: client.get_model_config("scores"))
+    found = client.get_model_config("scores").config
+    check("configuration", found.name == "scores" and found.max_batch_size == 3 and list(found.input[0].dims) == [2, 3] and found.input[0].data_type == 11 and
+          found.output[1].name == "scores" and found.HasField("dynamic_batching"), found)
+    refused("no configuration", grpc.StatusCode.NOT_FOUND, "Request for unknown model", lambda: client.get_model_config("none"))
     refused("time", grpc.StatusCode.DEADLINE_EXCEEDED, "", lambda: client.infer("scores", inputs(numpy.repeat(PIXELS, 4000, 0), numpy.repeat(SIZE, 4000, 0)), timeout=1))
 
     # Many callers at once.

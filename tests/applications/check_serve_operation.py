@@ -186,7 +186,7 @@ def check_control(scratch):
         make_version(base, 2)
         check("load", server.ask("POST", "/v2/repository/models/scores/load") == (200, None))
         check("loaded", index(server, ready=True) == [("scores", "2", "READY", "")] and server.predict("scores") != first)
-        for what, status, text, path, body in (("another", 404, "failed to load 'none', no such model", "none/load", {}),
+        for what, status, text, path, body in (("another", 404, "failed to load 'none', failed to poll from model repository", "none/load", {}),
                                                ("files", 400, "'file:1/x' is not taken", "scores/load", {"parameters": {"file:1/x": "a"}})):
             found = server.ask("POST", f"/v2/repository/models/{path}", body)
             check(what, found[0] == status and text in found[1]["error"], found)
@@ -195,6 +195,10 @@ def check_control(scratch):
               found[0]["inference_stats"]["success"]["count"] == 1 and found[0]["inference_stats"]["success"]["ns"] > 1000, found)
         check("all statistics", server.ask("GET", "/v2/models/stats")[1]["model_stats"] == found)
         check("no statistics", server.ask("GET", "/v2/models/none/stats")[0] == 404)
+        found = server.ask("GET", "/v2/models/scores/config")[1]
+        check("configuration", found["name"] == "scores" and found["max_batch_size"] == 3 and found["input"][0] == {"name": "pixels", "data_type": "TYPE_FP32", "dims": [2, 3]} and
+              found["output"][1] == {"name": "scores", "data_type": "TYPE_FP32", "dims": [2]} and "dynamic_batching" in found, found)
+        check("what is not there is unloaded", server.ask("POST", "/v2/repository/models/none/unload") == (200, None))
     with serve("--model", f"scores={base}") as server:
         found = server.ask("POST", "/v2/repository/models/scores/unload")
         check("while it polls", found == (503, {"error": "explicit model load / unload is not allowed if polling is enabled"}), found)
@@ -265,6 +269,7 @@ sequence_batching {
         found = server.ask("GET", "/v2/models/scores")[1]
         check("what is visible", [each["name"] for each in found["inputs"] + found["outputs"]] == ["pixels", "class"], found)
         check("extensions", "sequence" in server.ask("GET", "/v2")[1]["extensions"])
+        check("a configuration with sequences", server.ask("GET", "/v2/models/scores/config")[1]["sequence_batching"] == {"max_sequence_idle_microseconds": 1500000})
 
         def call(stream, step, **more):
             return infer(server, [("pixels", [2, 3], pixels[stream][step])], sequence_id=f"s{stream}" if stream % 2 else stream + 1, **more)

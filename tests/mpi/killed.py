@@ -63,6 +63,10 @@ def is_running(process):
     return state not in "ZX"
 
 
+def others(processes, rank):
+    return [process for number, process in enumerate(processes) if number != rank]
+
+
 def names_rank(text, rank, kind):
     """Whether one line says which rank it was: mpirun's, or of the ranks."""
     if kind == signal.SIGKILL and len(re.findall(rf"process rank {rank} .*signal 9", text)) == 1:
@@ -109,12 +113,16 @@ def main(mpirun, option, program, kills, seed="36"):
             else:
                 killed += 1
                 longest = max(longest, took)
-                if code is None:
+                stopped_at_end = kind == signal.SIGSTOP and found is not None and found.group(2) == expected
+                if code is None and stopped_at_end and not any(map(is_running, others(processes, rank))):
+                    if is_running(processes[rank]):
+                        os.kill(processes[rank], signal.SIGKILL)  # only mpirun waits for it
+                elif code is None:
                     problems.append(f"still ran after {MOST_SECONDS} seconds")
                 if not hit:
                     problems.append(f"ended with code {code} by itself")
-                elif kind == signal.SIGSTOP and found is not None and found.group(2) == expected:
-                    pass  # stopped at the end of the program, where MPI waits for it: the others end, without its name
+                elif stopped_at_end:
+                    pass  # where MPI waits for it: the others end, without its name
                 elif not names_rank(text, rank, kind):
                     problems.append(f"expected one line that names rank {rank}")
                 time.sleep(0.2)

@@ -40,8 +40,10 @@ served_version find_version(server_state const& state, std::string_view model, v
     if (auto version = found->version(which); version.runtime != nullptr) return version;
   auto number = which.number;
   if (!which.label.empty()) {
-    if (found == nullptr) throw http_error{400, "Unrecognized servable version label: " + which.label};
-    number = found->settings().labels.find(which.label)->second;
+    auto const labels = found == nullptr ? model_settings{}.labels : found->settings().labels;
+    auto const label = labels.find(which.label);  // it may have gone in this moment
+    if (label == labels.end()) throw http_error{400, "Unrecognized servable version label: " + which.label};
+    number = label->second;
   }
   throw http_error{404, "Servable not found for request: " +
                             (number > 0 ? "Specific(" + std::string(model) + ", " + std::to_string(number) + ")"

@@ -78,9 +78,10 @@ class server_calls {
 };
 
 /// Triton's extensions that REST and gRPC have.
-inline constexpr char const* triton_extensions[]{"classification", "sequence", "sequence(string_id)",
-                                                 "model_repository", "model_repository(unload_dependents)",
-                                                 "schedule_policy", "statistics", "system_shared_memory"};
+inline constexpr char const* triton_extensions[]{
+    "classification",   "model_configuration", "sequence",   "sequence(string_id)", "model_repository",
+    "schedule_policy",  "statistics",          "system_shared_memory",
+    "model_repository(unload_dependents)"};
 inline constexpr std::int64_t most_priority = 1000000;
 
 /// An entry of Triton's index of a repository.

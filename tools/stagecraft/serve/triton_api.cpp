@@ -77,6 +77,29 @@ http_response statistics(server_state& state, std::string_view model, std::int64
   return {.body = std::move(writer.end().end()).text()};
 }
 
+/// Triton's configuration of a model, as far as an application has it.
+http_response configuration(std::string const& name, served_version const& version) {
+  auto const& known = version.description();
+  json_writer writer;
+  writer.begin('{').key("name").value(name).key("platform").value("stagecraft").key("backend").value("stagecraft");
+  writer.key("max_batch_size").value(std::int64_t{known.batch_size});
+  auto const write_tensors = [&](char const* key, std::vector<serving::tensor_spec> const& specs) {
+    writer.key(key).begin('[');
+    for (auto const& spec : specs) {
+      writer.begin('{').key("name").value(spec.name).key("data_type").value("TYPE_FP32").key("dims").begin('[');
+      for (auto const length : spec.shape) writer.value(length);
+      writer.end().end();
+    }
+    writer.end();
+  };
+  write_tensors("input", known.inputs);
+  write_tensors("output", known.outputs);
+  writer.key(version.sequences == nullptr ? "dynamic_batching" : "sequence_batching").begin('{');
+  if (version.sequences != nullptr)
+    writer.key("max_sequence_idle_microseconds").value(std::int64_t{version.sequences->idle().count()});
+  return {.body = std::move(writer.end().end()).text()};
+}
+
 /// The paths of system_shared_memory behind "systemsharedmemory/".
 std::optional<http_response> answer_memory(server_state& state, std::string_view path, http_request const& request) {
   constexpr std::string_view regions = "region/";
@@ -124,13 +147,18 @@ std::optional<http_response> answer_memory(server_state& state, std::string_view
 
 std::optional<http_response> answer_triton(server_state& state, std::string_view path, http_request& request) {
   bool const reads = request.method == "GET";
-  constexpr std::string_view repository = "repository/", models = "models/", stats = "/stats";
+  constexpr std::string_view repository = "repository/", models = "models/", stats = "/stats", config = "/config";
   if (reads && path == "models/stats") return statistics(state, "", 0);
   if (reads && path.starts_with(models) && path.ends_with(stats)) {
     auto const parts = parse_model_path(path.substr(models.size()), false);
     if (parts.rest != stats) return std::nullopt;
     (void)find_version(state, parts.model, parts.version);
     return statistics(state, parts.model, parts.version.number);
+  }
+  if (reads && path.starts_with(models) && path.ends_with(config)) {
+    auto const parts = parse_model_path(path.substr(models.size()), false);
+    if (parts.rest != config) return std::nullopt;
+    return configuration(parts.model, find_version(state, parts.model, parts.version));
   }
   if (constexpr std::string_view memory = "systemsharedmemory/"; path.starts_with(memory))
     return answer_memory(state, path.substr(memory.size()), request);

@@ -31,6 +31,32 @@ void write_metadata(rpc_call& call, api::ModelMetadataRequest const& request, ap
   write_tensors(known.outputs, *response.mutable_outputs());
 }
 
+template <class Tensors>
+void write_config_tensors(std::vector<serving::tensor_spec> const& specs, Tensors& to) {
+  for (auto const& spec : specs) {
+    auto& tensor = *to.Add();
+    tensor.set_name(spec.name);
+    tensor.set_data_type(api::TYPE_FP32);
+    for (auto const length : spec.shape) tensor.add_dims(length);
+  }
+}
+
+void write_config(rpc_call& call, api::ModelConfigRequest const& request, api::ModelConfig& to) {
+  auto const version = find_kserve_version(call.calls(), request.name(), request.version());
+  auto const& known = version.description();
+  to.set_name(request.name());
+  to.set_platform("stagecraft");
+  to.set_backend("stagecraft");
+  to.set_max_batch_size(known.batch_size);
+  write_config_tensors(known.inputs, *to.mutable_input());
+  write_config_tensors(known.outputs, *to.mutable_output());
+  if (version.sequences == nullptr)
+    (void)to.mutable_dynamic_batching();
+  else
+    to.mutable_sequence_batching()->set_max_sequence_idle_microseconds(
+        static_cast<std::uint64_t>(version.sequences->idle().count()));
+}
+
 /// True if the version answers; an unknown one does not.
 bool is_ready(rpc_call& call, api::ModelReadyRequest const& request) {
   auto const number = kserve_version(request.version());
@@ -131,6 +157,11 @@ class inference_service final : public api::GRPCInferenceService::CallbackServic
   grpc::ServerBidiReactor<api::ModelInferRequest, api::ModelStreamInferResponse>* ModelStreamInfer(
       context_pointer context) override {
     return streams_.begin(core_, context);
+  }
+  reactor_pointer ModelConfig(context_pointer context, api::ModelConfigRequest const* request,
+                              api::ModelConfigResponse* response) override {
+    return answer_now(core_, context, true,
+                      [=](rpc_call& call) { write_config(call, *request, *response->mutable_config()); });
   }
   reactor_pointer ModelStatistics(context_pointer context, api::ModelStatisticsRequest const* request,
                                   api::ModelStatisticsResponse* response) override {

@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <exception>
 #include <utility>
+#include <vector>
 
 namespace stagecraft::tool {
 
@@ -82,11 +83,11 @@ void model_watcher::load(std::string const& name) {
   check_control();
   do_here([this, &name] {
     auto const model = models_.find(name);
-    if (model == nullptr) throw http_error{404, "failed to load '" + name + "', no such model"};
+    if (model == nullptr) throw http_error{404, "failed to load '" + name + "', failed to poll from model repository"};
     unloaded_.erase(name);
     model->update();
     if (!model->versions().empty()) return;
-    std::string why = "it has no version";
+    std::string why = "no version is available";
     for (auto const& [number, state] : model->states())
       if (!state.error_message.empty()) why = state.error_message;
     throw http_error{400, "failed to load '" + name + "', " + why};
@@ -97,7 +98,7 @@ void model_watcher::unload(std::string const& name) {
   check_control();
   do_here([this, &name] {
     auto const model = models_.find(name);
-    if (model == nullptr) throw http_error{404, "failed to unload '" + name + "', no such model"};
+    if (model == nullptr) return;  // as in Triton
     unloaded_.insert(name);
     model->unload();
   });
@@ -128,9 +129,14 @@ void model_watcher::apply(std::vector<model_settings> models) {
   auto seen = *present;
   seen.insert(loaded.begin(), loaded.end());
   models_.replace(std::move(seen));
+  // A version goes when no label means it any more.
+  std::vector<std::pair<std::shared_ptr<served_model>, std::set<std::int64_t>>> kept;
   for (auto const& [name, model] : next)
-    if (!unloaded_.contains(name)) model->update();
+    if (!unloaded_.contains(name)) kept.emplace_back(model, model->bring());
   models_.replace(next);
+  auto const settle = [&] {
+    for (auto const& [model, numbers] : kept) model->keep(numbers);
+  };
   for (auto const& each : models) {
     auto const& model = *next.at(each.name);
     auto const labels = model.settings().labels;
@@ -138,12 +144,16 @@ void model_watcher::apply(std::vector<model_settings> models) {
       auto const former = labels.find(label);
       bool const may_wait =
           options_.labels_without_versions && (former == labels.end() || former->second == number);
-      if (!may_wait && model.version({.number = number, .label = ""}).runtime == nullptr)
-        throw http_error{412, "Request to assign label to version " + std::to_string(number) + " of model " +
+      auto const found =
+          std::find_if(kept.begin(), kept.end(), [&](auto const& one) { return one.first.get() == &model; });
+      if (may_wait || (found != kept.end() && found->second.contains(number))) continue;
+      settle();
+      throw http_error{412, "Request to assign label to version " + std::to_string(number) + " of model " +
                                   each.name + ", which is not currently available for inference"};
     }
   }
   for (auto& each : models) next.at(each.name)->change(std::move(each));
+  settle();
 }
 
 /// Reads the file if it has changed.

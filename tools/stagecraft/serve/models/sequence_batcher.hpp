@@ -54,6 +54,9 @@ class sequence_batcher {
   /// The model without its states, as callers see it.
   [[nodiscard]] serving::servable_description const& visible() const noexcept { return visible_; }
 
+  /// The longest time that a sequence may be without a request.
+  [[nodiscard]] std::chrono::microseconds idle() const noexcept { return settings_.idle; }
+
   /// Runs one sample of a sequence, from zeros if it starts. If the call fails, the state stays what it was, so that it
   /// can be repeated. Throws http_error: 400 no sequence, more than one sample, or a sequence that has not been
   /// started, or not for too long; 503 too many sequences; 504 the earlier requests took all of the time; and what

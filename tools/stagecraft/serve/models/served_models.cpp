@@ -121,7 +121,7 @@ void served_model::let_go(std::string const& name, std::vector<std::int64_t> con
   }
 }
 
-void served_model::update() {
+std::set<std::int64_t> served_model::bring() {
   auto const told = settings();
   std::vector<served_version> done;  // they end after the lock
   {
@@ -151,11 +151,15 @@ void served_model::update() {
     if (told.policy.which == specific && !told.policy.versions.contains(number)) continue;
     if (is_served(number) || (problem.empty() && load(told.name, number, folder))) kept.insert(number);
   }
-  if (kept.empty()) return;
+  return kept;
+}
+
+void served_model::keep(std::set<std::int64_t> const& numbers) {
+  if (numbers.empty()) return;
   std::vector<std::int64_t> others;
   for (auto const& each : versions())
-    if (!kept.contains(each.number)) others.push_back(each.number);
-  let_go(told.name, others);
+    if (!numbers.contains(each.number)) others.push_back(each.number);
+  let_go(settings().name, others);
 }
 
 void served_model::unload() {

@@ -14,6 +14,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -57,7 +58,11 @@ class served_model {
   /// those that are not asked for any more, which finish the calls that they have. A version that cannot be loaded is
   /// reported once and tried again each time, and a lower one is served in its place. If there is nothing to serve, the
   /// present versions stay. Only one thread calls it.
-  void update();
+  void update() { keep(bring()); }
+  /// The two halves of `update`, between which labels may move: loads what the policy asks for, and returns it; lets go
+  /// of all others, unless there is nothing to keep.
+  [[nodiscard]] std::set<std::int64_t> bring();
+  void keep(std::set<std::int64_t> const& numbers);
   /// Lets go of all versions, until `update`.
   void unload();
 
