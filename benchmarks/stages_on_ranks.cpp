@@ -93,13 +93,14 @@ int main() {
     int const bytes = 128 * 512 * 4;
     double const gigabits = 8e-9 * bytes / (seconds_of_exchange(group.rank(), bytes, 64) - latency);
     if (group.leads())
-      predicted.push_back(priced.seconds_with(1e-9 * operations / of_one.back(),
-                                              {.gigabits = gigabits, .latency_us = 1e6 * latency}));
+      predicted.push_back(
+          priced.seconds_with(1e-9 * operations / of_one.back(), {.gigabits = gigabits, .latency_us = 1e6 * latency}));
   }
   if (group.leads())
-    std::printf("one process %.2f ms, two ranks %.2f ms an update: ratio %.2f, of which a rank waits %.2f ms; "
-                "predicted %.2f ms, %.2f of the measured; bubble %.2f\n",
-                1e3 * median(of_one), 1e3 * median(of_two), median(of_one) / median(of_two), 1e3 * median(waited),
-                1e3 * median(predicted), median(predicted) / median(of_two), priced.bubble());
+    std::printf(
+        "one process %.2f ms, two ranks %.2f ms an update: ratio %.2f, of which a rank waits %.2f ms; "
+        "predicted %.2f ms, %.2f of the measured; bubble %.2f\n",
+        1e3 * median(of_one), 1e3 * median(of_two), median(of_one) / median(of_two), 1e3 * median(waited),
+        1e3 * median(predicted), median(predicted) / median(of_two), priced.bubble());
   return 0;
 }

@@ -42,8 +42,8 @@ class caller {
   caller(std::string const& address, load& all) : all_(all) {
     grpc::ChannelArguments own;
     own.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);  // or equal channels would share a connection
-    stub_ = api::PredictionService::NewStub(
-        grpc::CreateCustomChannel(address, grpc::InsecureChannelCredentials(), own));
+    stub_ =
+        api::PredictionService::NewStub(grpc::CreateCustomChannel(address, grpc::InsecureChannelCredentials(), own));
   }
 
   void call() {

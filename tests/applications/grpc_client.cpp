@@ -219,8 +219,7 @@ void check_predict(client& to, scores const& expected) {
       {"output", StatusCode::INVALID_ARGUMENT,
        "output tensor alias not found in signature: x Outputs expected to be in the set {class,scores}.",
        [](auto& r) { r.add_output_filter("x"); }},
-      {"output twice", StatusCode::INVALID_ARGUMENT, "duplicate output tensor alias: class",
-       [](auto& r) {
+      {"output twice", StatusCode::INVALID_ARGUMENT, "duplicate output tensor alias: class", [](auto& r) {
          for (int i = 0; i < 2; ++i) r.add_output_filter("class");
        }}};
   for (auto const& each : rows) {

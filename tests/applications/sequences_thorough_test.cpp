@@ -4,8 +4,8 @@
 #include "serve/http/http_message.hpp"
 #include "serve/models/sequence_batcher.hpp"
 
-#include <stagecraft/stagecraft.hpp>
 #include <stagecraft/serving/batch_sizes_servable.hpp>
+#include <stagecraft/stagecraft.hpp>
 #include <algorithm>
 #include <atomic>
 #include <doctest/doctest.h>

@@ -16,8 +16,7 @@ using net = sc::sequential<input{9, 4}.of_batch_size(8), simple_rnn{8, {.statefu
 using net = sc::sequential<input{9, 4}.of_batch_size(8), simple_rnn{8}, dense{2}>;
 #endif
 using staged = sc::pipelined<net, sc::stages<0, 1>>;
-inline constexpr auto training = sc::training{.batch_size = 8,
-                                              .steps_per_execution = 4,
-                                              .pipeline = {.gradient_accumulation_steps_per_replica = 4}};
+inline constexpr auto training =
+    sc::training{.batch_size = 8, .steps_per_execution = 4, .pipeline = {.gradient_accumulation_steps_per_replica = 4}};
 
 using trainer = sc::trainer<staged, training, sc::cluster<sc::host<1>, sc::ranks{2}>>;  // <- here

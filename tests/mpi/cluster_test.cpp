@@ -85,9 +85,8 @@ outcome train(samples const& of) {
   return result;
 }
 
-using network =
-    sc::sequential<input{12}, dense{300, sc::relu}, batch_normalization{}, dropout{0.2F}, dense{300, sc::relu},
-                   dense{3, sc::softmax}>;  // its gradients are summed in two parts
+using network = sc::sequential<input{12}, dense{300, sc::relu}, batch_normalization{}, dropout{0.2F},
+                               dense{300, sc::relu}, dense{3, sc::softmax}>;  // its gradients are summed in two parts
 constexpr sc::training described{.optimizer = sc::optimizers::adam{},
                                  .loss = sc::losses::sparse_categorical_crossentropy{},
                                  .metrics = sc::metrics::accuracy{},

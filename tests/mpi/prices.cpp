@@ -54,9 +54,8 @@ constexpr auto in_micro_batches = [] {
   result.num_replicas = 1024 / Stages;
   return result;
 }();
-constexpr auto in_four =
-    sc::profile<sc::even_pipeline<transformer, 4>, in_micro_batches<4>,
-                sc::cluster<sc::host<16>, sc::ranks{.count = 1024, .gigaflops = 1000}, ethernet>>;
+constexpr auto in_four = sc::profile<sc::even_pipeline<transformer, 4>, in_micro_batches<4>,
+                                     sc::cluster<sc::host<16>, sc::ranks{.count = 1024, .gigaflops = 1000}, ethernet>>;
 static_assert(on_ipus.efficiency() < 0.1, "each sends to each: 2046 latencies");
 static_assert(on_hosts.efficiency({.by = gradient_sums::halving, .overlaps = true}) > 0.99);
 

@@ -25,11 +25,10 @@ namespace sc = stagecraft;
 using namespace sc::layers;
 
 using network = sc::sequential<input{6}, dense{5, sc::tanh}, dense{3, sc::softmax}>;
-inline constexpr auto training =
-    sc::training{.optimizer = sc::optimizers::adam{.learning_rate = 0.01F},
-                 .loss = sc::losses::sparse_categorical_crossentropy{},
-                 .batch_size = 8,
-                 .seed = 7};
+inline constexpr auto training = sc::training{.optimizer = sc::optimizers::adam{.learning_rate = 0.01F},
+                                              .loss = sc::losses::sparse_categorical_crossentropy{},
+                                              .batch_size = 8,
+                                              .seed = 7};
 
 int main(int count, char** words) {
   if (count != 3) return 2;

@@ -180,8 +180,7 @@ class early_gradients {
   static void send(float* gradients, int step) {
     if (Sizes::replicas_here() > 1) return;
     for (std::size_t i = 0; i < count; ++i)
-      if (parts[i].step == step)
-        processes::begin_sum(static_cast<int>(i), gradients + parts[i].first, parts[i].floats);
+      if (parts[i].step == step) processes::begin_sum(static_cast<int>(i), gradients + parts[i].first, parts[i].floats);
     processes::template go_on<Plan>();
   }
 };

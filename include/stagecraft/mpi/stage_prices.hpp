@@ -61,11 +61,11 @@ struct stages_on_ranks {
 
 /// A round of a pipeline: all micro-batches of a weight update.
 struct staged_price {
-  double seconds = 0;             ///< from the first pass to the last one, on all ranks
-  double work_seconds = 0;        ///< passes of all ranks
-  double work_of_rank = 0;        ///< passes of the rank that is asked about
-  double most_work = 0;           ///< passes of the rank that works most
-  std::int64_t bytes_of_rank = 0; ///< bytes that the rank that is asked about sends
+  double seconds = 0;              ///< from the first pass to the last one, on all ranks
+  double work_seconds = 0;         ///< passes of all ranks
+  double work_of_rank = 0;         ///< passes of the rank that is asked about
+  double most_work = 0;            ///< passes of the rank that works most
+  std::int64_t bytes_of_rank = 0;  ///< bytes that the rank that is asked about sends
 };
 
 /// Goes through a timetable as ranks do: each carries out the passes of its devices in the order of the slots, one at a

@@ -188,9 +188,9 @@ class staged_cluster_profile {
       device_memory_of<typename Job::model, Job::training, Device>;
   static constexpr auto own_bytes = []<int... Device>(std::integer_sequence<int, Device...>) {
     auto const sum = [](plan::memory_bytes const& of) { return of.on_device + of.remote; };
-    return std::array<std::int64_t, sizeof...(Device)>{
-        (sum(memory_of<Device>.activations) + sum(memory_of<Device>.working) +
-         sum(memory_of<Device>.gradient_accumulators))...};
+    return std::array<std::int64_t, sizeof...(Device)>{(sum(memory_of<Device>.activations) +
+                                                        sum(memory_of<Device>.working) +
+                                                        sum(memory_of<Device>.gradient_accumulators))...};
   }(std::make_integer_sequence<int, table.devices()>{});
   static constexpr std::int64_t bytes_of_all = []<int... Device>(std::integer_sequence<int, Device...>) {
     auto const sum = [](stagecraft::device_memory const& of) {

@@ -62,8 +62,9 @@ std::vector<std::vector<float>> call_version(server_state& state, served_version
                                              std::vector<std::vector<float>> inputs, std::int64_t samples,
                                              counted_bytes& counted, call_options const& options) {
   if (version.sequences == nullptr && !options.sequence.id.empty())
-    throw http_error{400, "the request has the parameter 'sequence_id', but the model keeps no state: it has no "
-                          "config.pbtxt with sequence_batching"};
+    throw http_error{400,
+                     "the request has the parameter 'sequence_id', but the model keeps no state: it has no "
+                     "config.pbtxt with sequence_batching"};
   // The outputs are counted before the call, since a small request may ask for an answer of any size.
   double bytes = 0;
   for (auto const& output : version.description().outputs)

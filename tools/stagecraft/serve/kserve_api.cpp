@@ -15,8 +15,8 @@ namespace stagecraft::tool {
 namespace {
 
 /// The numbers of an input, as many as its shape has; binary ones are taken from the front of the remaining bytes.
-std::vector<float> values_of(server_state& state, given_input& input, std::string_view& binary,
-                             counted_bytes& counted, std::size_t& bytes_in_all) {
+std::vector<float> values_of(server_state& state, given_input& input, std::string_view& binary, counted_bytes& counted,
+                             std::size_t& bytes_in_all) {
   auto const& name = input.name;
   auto const type = kserve_type(name, input.type);
   auto const size = element_count(name, input.shape);
@@ -89,8 +89,8 @@ http_response infer(server_state& state, model_path const& path, http_request& h
   if (!request.has_outputs)
     for (std::size_t i = 0; i < known.outputs.size(); ++i) wanted.push_back({i, request.all_binary});
 
-  auto const outputs = call_version(state, version, std::move(inputs.values), inputs.samples, *http.counted,
-                                    request.options);
+  auto const outputs =
+      call_version(state, version, std::move(inputs.values), inputs.samples, *http.counted, request.options);
   std::string text = "{\"model_name\": ", bytes;
   write_text(path.model, text);
   text += ", \"model_version\": \"" + std::to_string(version.number) + "\"";

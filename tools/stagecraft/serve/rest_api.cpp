@@ -254,8 +254,8 @@ http_response answer_rest(server_state& state, http_request& request) {
   if (path.rest.empty() && reads) return status(state, path);
   if (path.rest == "/metadata" && reads) return metadata(path.model, find_version(state, path.model, path.version));
   if (path.rest == ":predict" && !reads) return predict(state, find_version(state, path.model, path.version), request);
-  for (auto const& [rest, method, kind] : {std::array{":classify", "classify", "classification"},
-                                           std::array{":regress", "regress", "regression"}}) {
+  for (auto const& [rest, method, kind] :
+       {std::array{":classify", "classify", "classification"}, std::array{":regress", "regress", "regression"}}) {
     if (path.rest != rest || reads) continue;
     (void)find_version(state, path.model, path.version);
     throw http_error{400, no_examples_text(kind, method)};

@@ -15,13 +15,13 @@ class App;
 namespace stagecraft::tool {
 
 struct serve_command {
-  std::string model_name = "default";   ///< name of the model in model_base_path
-  std::string model_base_path;          ///< folder with a folder for each version
-  std::vector<std::string> models;      ///< more models: name=folder
-  std::string model_config_file;        ///< file with more models, in protobuf's text format; empty: none
-  double config_poll_seconds = 0;       ///< seconds between two looks at that file; 0: it is read once
+  std::string model_name = "default";    ///< name of the model in model_base_path
+  std::string model_base_path;           ///< folder with a folder for each version
+  std::vector<std::string> models;       ///< more models: name=folder
+  std::string model_config_file;         ///< file with more models, in protobuf's text format; empty: none
+  double config_poll_seconds = 0;        ///< seconds between two looks at that file; 0: it is read once
   bool labels_without_versions = false;  ///< true: a new label may name a version that is not served yet
-  bool takes_folders = false;           ///< true: requests to reload may name any folder
+  bool takes_folders = false;            ///< true: requests to reload may name any folder
   std::string batching_file;            ///< file with options of the runtime, which come before those here; empty: none
   std::string monitoring_file;          ///< file with the path of the metrics; empty: none
   std::string host = "127.0.0.1";       ///< address to listen to; by default loopback
@@ -35,12 +35,12 @@ struct serve_command {
   std::size_t max_header_bytes = std::size_t{16} << 10;
   std::size_t max_body_bytes = std::size_t{64} << 20;
   std::size_t max_bytes_in_flight = std::size_t{1} << 30;  ///< bytes of all bodies that are being read or answered
-  double poll_seconds = 1;  ///< seconds between two checks for new versions; 0: there is one at the beginning
-  bool is_explicit = false;  ///< true: clients load models and let go of them, and versions are not looked for
+  double poll_seconds = 1;     ///< seconds between two checks for new versions; 0: there is one at the beginning
+  bool is_explicit = false;    ///< true: clients load models and let go of them, and versions are not looked for
   bool shares_memory = false;  ///< true: clients may name objects of shm_open that this process can open
-  std::string token_file;   ///< file with the bearer token that requests must have; empty: none
-  std::string certificate;  ///< TLS: a chain of certificates, PEM
-  std::string key;          ///< TLS: the certificate's key, PEM
+  std::string token_file;      ///< file with the bearer token that requests must have; empty: none
+  std::string certificate;     ///< TLS: a chain of certificates, PEM
+  std::string key;             ///< TLS: the certificate's key, PEM
   serving::runtime_options runtime;
   std::optional<int> runtime_api_timeout_us;  ///< none: the application's own, or otherwise the runtime's default
 

@@ -79,9 +79,9 @@ class server_calls {
 
 /// Triton's extensions that REST and gRPC have.
 inline constexpr char const* triton_extensions[]{
-    "classification",   "model_configuration", "sequence",   "sequence(string_id)", "model_repository",
-    "schedule_policy",  "statistics",          "system_shared_memory",
-    "model_repository(unload_dependents)"};
+    "classification",      "model_configuration",  "sequence",
+    "sequence(string_id)", "model_repository",     "schedule_policy",
+    "statistics",          "system_shared_memory", "model_repository(unload_dependents)"};
 inline constexpr std::int64_t most_priority = 1000000;
 
 /// An entry of Triton's index of a repository.
@@ -97,7 +97,7 @@ struct index_entry {
     for (auto const& [number, of] : states) {
       bool const is_available = of.state == "AVAILABLE";
       if (ready_alone && !is_available) continue;
-      auto const* const word = is_available            ? "READY"
+      auto const* const word = is_available              ? "READY"
                                : of.state == "LOADING"   ? "LOADING"
                                : of.state == "UNLOADING" ? "UNLOADING"
                                                          : "UNAVAILABLE";

@@ -27,7 +27,7 @@ void shared_regions::add(shared_region const& region) {
   int const file = ::shm_open(region.key.c_str(), O_RDWR | O_CLOEXEC, 0);
   if (file < 0) throw http_error{400, "Unable to open shared memory region: '" + region.key + "'"};
   auto made = std::make_shared<opened const>(region, file);
-  struct stat is {};
+  struct stat is{};
   bool const is_regular = ::fstat(file, &is) == 0 && S_ISREG(is.st_mode);
   if (!is_regular || region.size == 0 || region.size > most || region.offset > most ||
       region.offset + region.size > static_cast<std::uint64_t>(is.st_size))
@@ -58,8 +58,7 @@ std::vector<shared_region> shared_regions::list(std::string const& name) const {
 std::shared_ptr<shared_regions::opened const> shared_regions::find(shared_part const& part) const {
   std::scoped_lock const lock(mutex_);
   auto const found = regions_.find(part.region);
-  if (found == regions_.end())
-    throw http_error{400, "Unable to find shared memory region: '" + part.region + "'"};
+  if (found == regions_.end()) throw http_error{400, "Unable to find shared memory region: '" + part.region + "'"};
   auto const& region = found->second->region;
   if (part.offset > region.size || part.size > region.size - part.offset)
     throw http_error{400, "Invalid offset + byte size for shared memory region: '" + part.region + "'"};
@@ -81,16 +80,16 @@ std::string shared_regions::read(shared_part const& part) const {
 
 void shared_regions::write(shared_part const& part, void const* bytes, std::size_t count) const {
   auto const to = find(part);
-  struct stat is {};
+  struct stat is{};
   auto const begin = to->region.offset + part.offset;
   // A file that has become shorter would grow again.
   if (count > part.size || ::fstat(to->file, &is) != 0 || begin + count > static_cast<std::uint64_t>(is.st_size))
-    throw http_error{400, "shared memory size specified with the request for output in region '" + part.region +
-                              "' (" + std::to_string(part.size) + " bytes) should be at least " +
-                              std::to_string(count) + " bytes"};
+    throw http_error{400, "shared memory size specified with the request for output in region '" + part.region + "' (" +
+                              std::to_string(part.size) + " bytes) should be at least " + std::to_string(count) +
+                              " bytes"};
   for (std::size_t done = 0; done < count;) {
-    auto const written = ::pwrite(to->file, static_cast<char const*>(bytes) + done, count - done,
-                                  static_cast<off_t>(begin + done));
+    auto const written =
+        ::pwrite(to->file, static_cast<char const*>(bytes) + done, count - done, static_cast<off_t>(begin + done));
     if (written < 0 && errno == EINTR) continue;
     if (written <= 0) throw http_error{503, "shared memory region '" + part.region + "' cannot be written"};
     done += static_cast<std::size_t>(written);

@@ -162,8 +162,7 @@ inline void write_contents(std::string const& folder, bundle_contents const& con
 /// An open folder: its files are read from it even if another folder takes its place meanwhile.
 class opened_folder {
  public:
-  explicit opened_folder(std::string path)
-      : path_(std::move(path)), opened_(files::open_folder(path_)) {}
+  explicit opened_folder(std::string path) : path_(std::move(path)), opened_(files::open_folder(path_)) {}
   opened_folder(opened_folder const&) = delete;
   opened_folder& operator=(opened_folder const&) = delete;
   ~opened_folder() {

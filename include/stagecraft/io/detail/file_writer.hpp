@@ -143,8 +143,7 @@ inline void sync_folder(std::string const& folder) {
 /// or no permission.
 class file_writer {
  public:
-  explicit file_writer(std::string path)
-      : path_(std::move(path)), file_(files::open_to_write(path_)) {
+  explicit file_writer(std::string path) : path_(std::move(path)), file_(files::open_to_write(path_)) {
     if (file_ < 0) refuse_writing(path_, "open it for writing");
     files::lock(file_);  // the lock tells others that the file is being written
   }

@@ -15,9 +15,9 @@
 #include <vector>
 
 #if defined(_WIN32)
+#include <stagecraft/threads/mutex.hpp>
 #include <io.h>
 #include <process.h>
-#include <stagecraft/threads/mutex.hpp>
 
 // Declared here, since <windows.h> defines hundreds of macros with words of users.
 extern "C" {
@@ -163,9 +163,7 @@ inline void lock(int file) { static_cast<void>(::flock(file, LOCK_EX | LOCK_NB))
 }
 [[nodiscard]] inline int facts_of(int file, facts& found) { return ::fstat(file, &found); }
 [[nodiscard]] inline int facts_of(std::string const& path, facts& found) { return ::stat(path.c_str(), &found); }
-[[nodiscard]] inline int facts_of_link(std::string const& path, facts& found) {
-  return ::lstat(path.c_str(), &found);
-}
+[[nodiscard]] inline int facts_of_link(std::string const& path, facts& found) { return ::lstat(path.c_str(), &found); }
 /// What a symbolic link points to; empty if it is none.
 [[nodiscard]] inline std::string target_of_link(std::string const& path) {
   char target[4096];

@@ -164,9 +164,8 @@ void infer(rpc_call& call, api::ModelInferRequest const& request, api::ModelInfe
   if (request.inputs_size() > static_cast<int>(known.inputs.size()))
     throw http_error{400, "there are more inputs than the model's"};
   bool const is_raw = request.raw_input_contents_size() > 0;
-  auto const given = std::count_if(request.inputs().begin(), request.inputs().end(), [](auto const& one) {
-    return !one.parameters().contains("shared_memory_region");
-  });
+  auto const given = std::count_if(request.inputs().begin(), request.inputs().end(),
+                                   [](auto const& one) { return !one.parameters().contains("shared_memory_region"); });
   if (is_raw && request.raw_input_contents_size() != given)
     throw http_error{400, "expected " + std::to_string(given) + " raw_input_contents, found " +
                               std::to_string(request.raw_input_contents_size())};

@@ -185,8 +185,7 @@ class inference_service final : public api::GRPCInferenceService::CallbackServic
       call.calls().unload(request->model_name());
     });
   }
-  reactor_pointer SystemSharedMemoryStatus(context_pointer context,
-                                           api::SystemSharedMemoryStatusRequest const* request,
+  reactor_pointer SystemSharedMemoryStatus(context_pointer context, api::SystemSharedMemoryStatusRequest const* request,
                                            api::SystemSharedMemoryStatusResponse* response) override {
     return answer_now(core_, context, true, [=](rpc_call& call) {
       for (auto const& each : call.calls().memory().list(request->name())) {
@@ -208,8 +207,7 @@ class inference_service final : public api::GRPCInferenceService::CallbackServic
   reactor_pointer SystemSharedMemoryUnregister(context_pointer context,
                                                api::SystemSharedMemoryUnregisterRequest const* request,
                                                api::SystemSharedMemoryUnregisterResponse*) override {
-    return answer_now(core_, context, true,
-                      [=](rpc_call& call) { call.calls().memory().remove(request->name()); });
+    return answer_now(core_, context, true, [=](rpc_call& call) { call.calls().memory().remove(request->name()); });
   }
 
  private:

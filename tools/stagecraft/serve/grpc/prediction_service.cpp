@@ -160,9 +160,7 @@ class prediction_service final : public api::PredictionService::CallbackService 
   grpc::ServerUnaryReactor* MultiInference(grpc::CallbackServerContext* context,
                                            api::MultiInferenceRequest const* request,
                                            api::MultiInferenceResponse*) override {
-    return answer_now(core_, context, true, [=](rpc_call& call) {
-      refuse_tasks(call, *request);
-    });
+    return answer_now(core_, context, true, [=](rpc_call& call) { refuse_tasks(call, *request); });
   }
 
  private:

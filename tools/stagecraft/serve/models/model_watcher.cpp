@@ -75,8 +75,7 @@ void model_watcher::reload(std::vector<model_settings> models) {
 }
 
 void model_watcher::check_control() const {
-  if (!options_.is_explicit)
-    throw http_error{503, "explicit model load / unload is not allowed if polling is enabled"};
+  if (!options_.is_explicit) throw http_error{503, "explicit model load / unload is not allowed if polling is enabled"};
 }
 
 void model_watcher::load(std::string const& name) {
@@ -142,14 +141,13 @@ void model_watcher::apply(std::vector<model_settings> models) {
     auto const labels = model.settings().labels;
     for (auto const& [label, number] : each.labels) {
       auto const former = labels.find(label);
-      bool const may_wait =
-          options_.labels_without_versions && (former == labels.end() || former->second == number);
+      bool const may_wait = options_.labels_without_versions && (former == labels.end() || former->second == number);
       auto const found =
           std::find_if(kept.begin(), kept.end(), [&](auto const& one) { return one.first.get() == &model; });
       if (may_wait || (found != kept.end() && found->second.contains(number))) continue;
       settle();
-      throw http_error{412, "Request to assign label to version " + std::to_string(number) + " of model " +
-                                  each.name + ", which is not currently available for inference"};
+      throw http_error{412, "Request to assign label to version " + std::to_string(number) + " of model " + each.name +
+                                ", which is not currently available for inference"};
     }
   }
   for (auto& each : models) next.at(each.name)->change(std::move(each));

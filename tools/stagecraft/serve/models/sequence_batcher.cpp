@@ -84,8 +84,8 @@ sequence_batcher::sequence_pointer sequence_batcher::find_or_start(sequence_requ
     // A sequence that begins anew ends the former one early; what waits for it goes on with the former state.
     if (found != open_.end()) close(*found->second);
     if (open_.size() >= settings_.most)
-      throw http_error{503, "as many sequences of model '" + model_ + "' are open as may be: " +
-                                std::to_string(settings_.most)};
+      throw http_error{
+          503, "as many sequences of model '" + model_ + "' are open as may be: " + std::to_string(settings_.most)};
     auto made = std::make_shared<sequence>();
     made->key = key;
     for (auto const size : sizes_) made->states.emplace_back(size, 0.0F);
@@ -103,8 +103,8 @@ sequence_batcher::tensors sequence_batcher::call(serving::embedded_runtime& runt
                                                  std::int64_t samples, sequence_request const& request,
                                                  std::chrono::microseconds time, int priority) {
   if (request.id.empty())
-    throw http_error{400, "inference request to model '" + model_ +
-                              "' must specify a non-zero or non-empty correlation ID"};
+    throw http_error{400,
+                     "inference request to model '" + model_ + "' must specify a non-zero or non-empty correlation ID"};
   if (samples != 1)
     throw http_error{400, "inference request to model '" + model_ +
                               "' must specify batch-size 1 due to requirements of sequence batcher"};

@@ -90,8 +90,8 @@ class sequence_batcher {
   std::string model_;
   sequence_settings settings_;
   serving::servable_description visible_;
-  std::size_t input_count_ = 0;                                  // of the model, with its states
-  std::vector<std::size_t> inputs_, outputs_;                    // places of what is visible
+  std::size_t input_count_ = 0;                                    // of the model, with its states
+  std::vector<std::size_t> inputs_, outputs_;                      // places of what is visible
   std::vector<std::size_t> state_inputs_, state_outputs_, sizes_;  // places and lengths of the states
   std::mutex mutex_;
   std::condition_variable turns_;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Reads Triton's config.pbtxt.
-#include "serve/option_files.hpp"
 #include "serve/models/sequence_batcher.hpp"
+#include "serve/option_files.hpp"
 #include "serve/text_message.hpp"
 
 #include <cstdio>
-#include <utility>
 #include <unistd.h>
+#include <utility>
 
 namespace stagecraft::tool {
 

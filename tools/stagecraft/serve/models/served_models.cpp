@@ -173,8 +173,7 @@ served_version served_model::version(version_choice const& which) const {
   auto number = which.number;
   if (!which.label.empty()) {
     auto const label = settings_.labels.find(which.label);
-    if (label == settings_.labels.end())
-      throw http_error{400, "Unrecognized servable version label: " + which.label};
+    if (label == settings_.labels.end()) throw http_error{400, "Unrecognized servable version label: " + which.label};
     number = label->second;
   }
   if (served_.empty()) return {};

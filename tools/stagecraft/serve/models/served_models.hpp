@@ -88,7 +88,7 @@ class served_model {
   std::map<std::int64_t, served_version> served_;
   std::map<std::int64_t, version_state> states_;
   std::multimap<std::int64_t, std::weak_ptr<serving::embedded_runtime>> leaving_;  ///< let go, perhaps not yet done
-  std::vector<served_version> lingering_;  ///< let go, but with sequences
+  std::vector<served_version> lingering_;                                          ///< let go, but with sequences
   std::map<std::int64_t, std::string> problems_;  ///< reported problems of versions that share a number
 };
 

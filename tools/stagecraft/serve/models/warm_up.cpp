@@ -93,9 +93,8 @@ void run(served_version const& version, pbf_reader request, std::string const& o
       }
     auto const tensor = parse_tensor(bytes, of);
     auto const place = inputs.place_of(name, tensor.shape);
-    inputs.values[place] = numbers_of_bytes(
-        name, tensor.type, tensor.shape,
-        {reinterpret_cast<char const*>(tensor.bytes.data()), tensor.bytes.size()});
+    inputs.values[place] = numbers_of_bytes(name, tensor.type, tensor.shape,
+                                            {reinterpret_cast<char const*>(tensor.bytes.data()), tensor.bytes.size()});
   }
   inputs.check_all();
   (void)version.runtime->call(std::move(inputs.values), inputs.samples);
