@@ -110,9 +110,9 @@ struct traced_step {
     bool const is_known = number >= 0 && number < static_cast<int>(outputs.size());
     return is_known ? outputs[static_cast<std::size_t>(number)] : ops->full(shape, 0);
   }
-  constexpr void record_call(int member, int first, tensor output, tracing::array_view<tensor const> inputs) {
+  constexpr void record_call(int model, int first, tensor output, tracing::array_view<tensor const> inputs) {
     auto& own = calls.emplace_back();
-    own = {member, first, ops->list().size(), output.id, static_cast<int>(inputs.size())};
+    own = {model, first, ops->list().size(), output.id, static_cast<int>(inputs.size())};
     for (int i = 0; i < own.input_count && i < call::most_inputs; ++i)
       own.inputs[i] = inputs[static_cast<std::size_t>(i)].id;
   }
