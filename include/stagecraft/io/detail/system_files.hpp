@@ -10,6 +10,7 @@
 #include <ctime>
 #include <fcntl.h>
 #include <string>
+#include <utility>
 #include <string_view>
 #include <sys/stat.h>
 #include <vector>
