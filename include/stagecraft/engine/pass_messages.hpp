@@ -144,19 +144,34 @@ class early_gradients {
     long long first = 0, floats = 0;
     int step = 0;  ///< the step after which all are there
   };
+
+ public:
+  /// A gradient is final when the step is done: each layer is called once, and nothing is summed in 16 bits or moved.
+  static constexpr bool exist = Pass == 1 && !Sizes::processes::is_alone && !Sizes::splits && Sizes::stages == 1 &&
+                                Sizes::trains && Sizes::replicas > 1 && Sizes::workers == 1 && !Sizes::halves &&
+                                !Sizes::fetches_gradients && Sizes::gradient_floats == Sizes::weights.floats;
+
+ private:
+  /// The last backward step of each layer; 0 of a layer without one.
+  static constexpr auto last_steps() {
+    tracing::growing_array<int> result;
+    for (std::size_t i = 0; i < Plan::graph.layers.size(); ++i) result.push_back(0);
+    for (std::size_t step = 0; step < pass.steps.size(); ++step)
+      if (pass.steps[step].backward)
+        result[static_cast<std::size_t>(Plan::graph.call(pass.steps[step].call).layer)] = static_cast<int>(step);
+    return result;
+  }
   static constexpr auto make_parts() {
     tracing::growing_array<part> result;
-    auto const& graph = Plan::graph;
+    if (!exist) return result;
+    auto const last_step = last_steps();
     for (std::size_t i = Sizes::weights.count; i-- > 0;) {
       if (result.empty() || result.back().floats >= least_floats) result.push_back({});
       auto& last = result.back();
       last.first = Sizes::weights.offset[i];
       last.floats += Sizes::weights.size[i];
-      for (std::size_t step = 0; step < pass.steps.size(); ++step) {
-        auto const& layer = graph.layer(graph.layer_of_parameter(static_cast<int>(i)));
-        bool const writes = pass.steps[step].backward && &graph.layer_of(pass.steps[step].call) == &layer;
-        if (writes && static_cast<int>(step) > last.step) last.step = static_cast<int>(step);
-      }
+      int const step = last_step[static_cast<std::size_t>(Plan::graph.layer_of_parameter(static_cast<int>(i)))];
+      if (step > last.step) last.step = step;
     }
     for (std::size_t i = 1; i < result.size(); ++i)  // all processes begin sums in one order
       if (result[i].step < result[i - 1].step) result[i].step = result[i - 1].step;
@@ -171,11 +186,6 @@ class early_gradients {
   }();
 
  public:
-  /// A gradient is final when the step is done: each layer is called once, and nothing is summed in 16 bits or moved.
-  static constexpr bool exist = Pass == 1 && !Sizes::processes::is_alone && !Sizes::splits && Sizes::stages == 1 &&
-                                Sizes::trains && Sizes::replicas > 1 && Sizes::workers == 1 && !Sizes::halves &&
-                                !Sizes::fetches_gradients && Sizes::gradient_floats == Sizes::weights.floats;
-
   /// Called after a step of the last micro-batch of a weight update, by the thread that leads.
   static void send(float* gradients, int step) {
     if (Sizes::replicas_here() > 1) return;

@@ -10,9 +10,9 @@
 #include <ctime>
 #include <fcntl.h>
 #include <string>
-#include <utility>
 #include <string_view>
 #include <sys/stat.h>
+#include <utility>
 #include <vector>
 
 #if defined(_WIN32)
