@@ -71,7 +71,7 @@ def main():
     nodes = [(operator, attribute(name, KINDS[kind], (4, "other") if kind == "text" else (3, int(value) + 1))) for operator, name, kind, value in fixed]
     check_all("another value", nodes, [f"'{name}', {repr('other') if kind == 'text' else int(value) + 1}" for _, name, kind, value in fixed])
     cast = lambda to: ("Cast", ["a"], ["y"], attribute("to", 2, (3, to)))
-    wrong = {"16 bits": cast(10), "not here": cast(5),
+    wrong = {"16 bits": cast(10), "not here": cast(14),
              "auto_pad": ("MaxPool", ["a"], ["y"], attribute("auto_pad", 3, (4, "SAME"))), "tanh": ("Gelu", ["a"], ["y"], attribute("approximate", 3, (4, "x")))}
     for text, node in wrong.items():
         shape = (None, 2, 4) if text == "auto_pad" else (None, 4)
