@@ -2,6 +2,7 @@
 // The order in which calls come into batches: by their priority, then by their arrival.
 #include <stagecraft/serving/detail/call_queue.hpp>
 #include <doctest/doctest.h>
+#include <cstdint>
 #include <memory>
 #include <vector>
 
@@ -10,7 +11,7 @@ namespace {
 using namespace stagecraft::serving::detail;
 
 call_pointer call_of(int priority, std::int64_t samples = 1) {
-  auto call = std::make_shared<call_record>();
+  auto call = std::make_shared<call_pointer::element_type>();
   call->priority = priority;
   call->samples = samples;
   return call;
