@@ -18,7 +18,7 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 START = ROOT / "examples/microcontroller"
 TOLERANCE = 1e-5
-NETWORKS = ("perceptron", "keywords", "amplifier")
+NETWORKS = ("perceptron", "perceptron, int8", "keywords", "keywords, int8", "amplifier")
 COMMON = ["-std=c++20", "-O2", "-Wall", "-Wextra", "-Werror", "-fno-exceptions", "-fno-rtti", f"-I{ROOT / 'include'}", f"-I{ROOT / 'tests/portable/bare_metal'}",
           str(ROOT / "tests/portable/bare_metal/main.cpp")]
 # The processor, options of the compiler, the board, and the instructions of a tick of its clock under -icount shift=0.
@@ -63,11 +63,21 @@ def largest_difference(found, expected):
     return max(differences) if all(each == each for each in differences) else float("inf")
 
 
+def definitions(network):
+    """What makes main.cpp a program of the network."""
+    model, _, arithmetic = network.partition(", ")
+    return [f"-DMODEL={model}", *(["-DINT8"] if arithmetic else [])]
+
+
+def file_name(network):
+    return network.replace(", ", "_")
+
+
 def on_host(network, folder):
     """The outputs of this machine's program; exits if something is wrong with it."""
-    program, assembled = folder / network, folder / f"{network}.o"
+    program, assembled = folder / file_name(network), folder / f"{file_name(network)}.o"
     compiler = "g++" if shutil.which("g++") else "clang++-19"
-    problem = compiled([compiler, *COMMON, f"-DMODEL={network}", "-c"], assembled) or compiled([compiler, assembled], program)
+    problem = compiled([compiler, *COMMON, *definitions(network), "-c"], assembled) or compiled([compiler, assembled], program)
     if problem:
         sys.exit(f"{network}: {problem}")
     if found := FORBIDDEN.findall(run(["nm", assembled], check=True).stdout):
@@ -78,8 +88,8 @@ def on_host(network, folder):
 def on_board(network, board, folder, expected):
     """The row of the table, and what is wrong."""
     name, options, machine, instructions = board
-    program = folder / f"{network}_{machine}"
-    if problem := compiled(["arm-none-eabi-g++", *options, *COMMON, f"-DMODEL={network}", *BARE], program):
+    program = folder / f"{file_name(network)}_{machine}"
+    if problem := compiled(["arm-none-eabi-g++", *options, *COMMON, *definitions(network), *BARE], program):
         return "", problem
     if found := FORBIDDEN.findall(run(["arm-none-eabi-nm", program], check=True).stdout):
         return "", f"the program uses {found}"
@@ -92,7 +102,7 @@ def on_board(network, board, folder, expected):
         return "", f"takes {numbers['stack']} bytes of the stack, more than {numbers['bound']}"
     text, data, _ = map(int, run(["arm-none-eabi-size", program], check=True).stdout.splitlines()[1].split()[:3])
     flash, memory = text + data, numbers["static"] + numbers["stack"]
-    if network == "perceptron" and (flash > MOST_FLASH or memory > MOST_MEMORY):
+    if network.startswith("perceptron") and (flash > MOST_FLASH or memory > MOST_MEMORY):
         return "", f"takes {flash} bytes of flash and {memory} of memory"
     return (f"| {network} | {name} | {flash:,} | {numbers['weights']:,} | {memory:,} | {numbers['stack']:,} | "
             f"{round(numbers['ticks'] * instructions, -2):,.0f} | {difference:.0e} |"), ""
@@ -110,7 +120,7 @@ def main():
     failed = False
     if not options.host:
         print("| network | processor | flash | of it weights | memory | of it stack | instructions | largest difference |\n|---|---|---|---|---|---|---|---|")
-    for network in NETWORKS[:1] if options.host else NETWORKS:
+    for network in NETWORKS[:2] if options.host else NETWORKS:
         expected = on_host(network, options.folder)
         for board in () if options.host else BOARDS:
             row, problem = on_board(network, board, options.folder, expected)

@@ -5,6 +5,7 @@
 
 #include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/operations/plan/traced_plan.hpp>
+#include <stagecraft/predict/byte_loops.hpp>
 #include <stagecraft/predict/constant_weight.hpp>
 #include <stagecraft/predict/loops.hpp>
 
@@ -21,7 +22,8 @@ struct step_memory {
   float const* const* inputs = nullptr;
   float* output = nullptr;
   float* workspace = nullptr;
-  float* const* states = nullptr;  ///< by the number of the weight; null where it is none
+  rounded_number* image = nullptr;  ///< the rounded input of a product or convolution
+  float* const* states = nullptr;   ///< by the number of the weight; null where it is none
   int trips[operations::loop::most_nested]{};
 };
 
@@ -69,6 +71,23 @@ class list_steps {
     return place.in == storage::weight && Weights::has_bytes(place.index) ? place.index : -1;
   }
 
+  /// Its loops, if a product or convolution is computed with whole numbers.
+  static constexpr byte_loops byte_loops_of(int id) {
+    extents const &x = shape_of(operand(id, 0)), &y = shape_of(id);
+    if (is<operations::product>(id)) return loops_of_product(size_of(id) / y[-1], x[-1], y[-1]);
+    return loops_of_convolution(window_loops(as<operations::convolution>(id).windows, x, y));
+  }
+  /// True for products of all rows with one matrix of bytes, and for convolutions without groups, if users want it.
+  static constexpr bool is_of_whole_numbers(int id) {
+    if (!Weights::with_whole_numbers || !(is<operations::product>(id) || is<operations::convolution>(id)) ||
+        bytes_of(operand(id, 1)) < 0)
+      return false;
+    if (is<operations::convolution>(id)) return as<operations::convolution>(id).groups == 1 && byte_loops_of(id).fits();
+    extents const &x = shape_of(operand(id, 0)), &y = shape_of(id);
+    auto const& what = as<operations::product>(id);
+    return !what.transpose_a && !what.transpose_b && x.size() / x[-1] == y.size() / y[-1] && byte_loops_of(id).fits();
+  }
+
  public:
   /// The first weight that is stored as bytes and that something else than a product or convolution reads, or a product
   /// reads otherwise than row by row; -1 if there is none.
@@ -88,6 +107,16 @@ class list_steps {
     return -1;
   }();
   static constexpr int workspace = static_cast<int>(Plan.forward_workspace + Plan.forward_sample_floats);
+  /// Numbers of the largest image of a product or convolution that is computed with whole numbers.
+  static constexpr int image = [] {
+    int most = 0;
+    for (int const id : Plan.forward)
+      if (is_of_whole_numbers(id)) {
+        int const numbers = byte_loops_of(id).numbers();
+        if (numbers > most) most = numbers;
+      }
+    return most;
+  }();
   /// True if the result is an input as it is.
   static constexpr bool is_input = Plan.forward_places[Plan.output].in == storage::input;
 
@@ -219,6 +248,13 @@ class list_steps {
       static constexpr auto loops = reduced_axes(Id);
       reduce_loop<as<operations::reduce>(Id).by == operations::reduction::sum>(loops, written<Id>(memory), size_of(Id),
                                                                                x<Id, 0>(memory));
+    } else if constexpr (is_of_whole_numbers(Id)) {
+      static constexpr byte_loops loops = byte_loops_of(Id);
+      constexpr int right = operand(Id, 1), inner = shape_of(weight_of(right))[-1];
+      constexpr int column = is_part_of_weight(right) && as<operations::slice>(right).axis == 1 ? offset_of(right) : 0;
+      float const step = make_image<loops>(x<Id, 0>(memory), memory.image);
+      multiply_bytes<loops, Weights, bytes_of(right), offset_of(right), inner, column>(memory.image, step,
+                                                                                       written<Id>(memory));
     } else if constexpr (is<operations::product>(Id)) {
       multiply<Id>(memory);
     } else if constexpr (is<operations::convolution>(Id)) {
@@ -327,8 +363,8 @@ class list_steps {
   static inline void multiply(step_memory& memory) {
     constexpr auto what = as<operations::product>(Id);
     constexpr int left = operand(Id, 0), right = operand(Id, 1);
-    [[maybe_unused]] constexpr extents b = shape_of(right);
-    constexpr extents a = shape_of(left), whole = shape_of(weight_of(right)), y = shape_of(Id);
+    [[maybe_unused]] static constexpr extents a = shape_of(left), b = shape_of(right), y = shape_of(Id);
+    constexpr extents whole = shape_of(weight_of(right));
     static constexpr product_loops one{.rows = y[-2],
                                        .inner = what.inner(a),
                                        .columns = y[-1],

@@ -15,7 +15,11 @@ static void print(char const* text) { std::fputs(text, stdout); }
 #define JOINED(a, b) a##b
 #define WEIGHTS(model) JOINED(model, _weights)
 
+#ifdef INT8
+static constinit sc::int8_predictor<models::MODEL, models::WEIGHTS(MODEL)> net;
+#else
 static constinit sc::static_predictor<models::MODEL, models::WEIGHTS(MODEL)> net;
+#endif
 using predictor = decltype(net);
 static constinit float x[predictor::inputs];
 static constinit float y[predictor::outputs];
