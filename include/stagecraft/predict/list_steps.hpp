@@ -11,12 +11,6 @@
 
 namespace stagecraft::predictors {
 
-/// True if `list_steps` carries out this kind of operation.
-[[nodiscard]] constexpr bool is_carried_out(operations::operation const& what) {
-  return !(what.is<operations::random>() || what.is<operations::whole_map>() || what.is<operations::scatter_add>() ||
-           what.is<operations::pooling_gradient>() || what.is<operations::convolution_filter_gradient>());
-}
-
 /// The memory that a step reads and writes: tensors of one sample, and the states of the layer.
 struct step_memory {
   float const* const* inputs = nullptr;
@@ -245,7 +239,7 @@ class list_steps {
       map_loop<as<operations::map>(Id).apply>(loops, written<Id>(memory), a, x<Id, (operands > 1 ? 1 : 0)>(memory),
                                               x<Id, (operands > 2 ? 2 : 0)>(memory));
     } else if constexpr (is<operations::reduce>(Id)) {
-      static constexpr auto loops = reduced_axes(Id);
+      static constexpr auto loops = reduced_axes(shape_of(Id), shape_of(operand(Id, 0)), as<operations::reduce>(Id));
       reduce_loop<as<operations::reduce>(Id).by == operations::reduction::sum>(loops, written<Id>(memory), size_of(Id),
                                                                                x<Id, 0>(memory));
     } else if constexpr (is_of_whole_numbers(Id)) {
@@ -283,7 +277,8 @@ class list_steps {
   template <int Id>
   static inline void move(step_memory& memory) {
     if constexpr (is<operations::broadcast>(Id) || is<operations::transpose>(Id)) {
-      static constexpr auto loops = moved_axes(Id);
+      static constexpr auto loops =
+          moved_axes<is<operations::transpose>(Id)>(shape_of(Id), shape_of(operand(Id, 0)), Plan.nodes[Id].what);
       copy_loop(loops, written<Id>(memory), x<Id, 0>(memory));
     } else if constexpr (is<operations::slice>(Id)) {
       constexpr auto what = as<operations::slice>(Id);
@@ -335,10 +330,6 @@ class list_steps {
     constexpr int loop = operand(Id, 0), depth = depth_of(loop), trips = as<operations::loop>(loop).trips;
     int const trip = memory.trips[depth];
     return (what.reversed ? trips - 1 - trip : trip) * stride(shape_of(all), what.axis);
-  }
-  static constexpr extents with_one(extents one, int axis) {
-    one.insert(axis, 1);
-    return one;
   }
 
   /// The right factor of a product, or a filter, as it is stored.
@@ -401,23 +392,6 @@ class list_steps {
       auto const of = [&](int i) { return repeating_stride(shape_of(operand(id, i < operands ? i : 0)), axis, rank); };
       loops.add(shape_of(id)[axis], {stride(shape_of(id), axis), of(0), of(1), of(2)});
     }
-    return loops;
-  }
-  static constexpr nested_loops<2> reduced_axes(int id) {
-    nested_loops<2> loops;
-    extents const& from = shape_of(operand(id, 0));
-    for (int axis = 0; axis < from.rank; ++axis)
-      loops.add(from[axis],
-                {as<operations::reduce>(id).has(axis) ? 0 : stride(shape_of(id), axis), stride(from, axis)});
-    return loops;
-  }
-  static constexpr nested_loops<2> moved_axes(int id) {
-    nested_loops<2> loops;
-    extents const &result = shape_of(id), &from = shape_of(operand(id, 0));
-    for (int axis = 0; axis < result.rank; ++axis)
-      loops.add(result[axis], {stride(result, axis), is<operations::transpose>(id)
-                                                         ? stride(from, as<operations::transpose>(id).order[axis])
-                                                         : repeating_stride(from, axis, result.rank)});
     return loops;
   }
 };
