@@ -12,8 +12,8 @@ namespace stagecraft::predictors {
 
 /// True if `list_steps` carries out this kind of operation.
 [[nodiscard]] constexpr bool is_carried_out(operations::operation const& what) {
-  return !(what.is<operations::random>() || what.is<operations::whole_map>() || what.is<operations::scatter_add>() ||
-           what.is<operations::pooling_gradient>() || what.is<operations::convolution_filter_gradient>());
+  return !(what.is_any<operations::random, operations::whole_map, operations::scatter_add, operations::pooling_gradient,
+                       operations::convolution_filter_gradient>());
 }
 
 /// The memory that a step reads and writes: tensors of one sample, and the states of the layer.

@@ -126,8 +126,8 @@ class list_runner : list_rows<Arch> {
     return false;
   }
   static bool has_no_work(operations::operation const& what) {
-    return is_alias(what) || what.is<operations::input>() || what.is<operations::weight>() ||
-           what.is<operations::constant>() || what.is<operations::update>();  // the layer's, when the step has ended
+    return is_alias(what) || what.is_any<operations::input, operations::weight, operations::constant,
+                                         operations::update>();  // the layer's, when the step has ended
   }
   void step(operations::input const&) {}
   void step(operations::weight const&) {}
