@@ -8,6 +8,7 @@ import contextlib
 import os
 import pathlib
 import queue
+import re
 import shutil
 import subprocess
 import sys
@@ -21,7 +22,7 @@ import tritonclient.grpc as triton
 from google.protobuf import descriptor_pb2
 from tensorflow_serving.apis import (classification_pb2, get_model_metadata_pb2, get_model_status_pb2, inference_pb2, model_management_pb2,
                                      model_service_pb2, model_service_pb2_grpc, predict_pb2, prediction_service_pb2,
-                                     prediction_service_pb2_grpc, regression_pb2)
+                                     prediction_service_pb2_grpc, regression_pb2, session_service_pb2)
 from tritonclient.grpc import service_pb2
 from tritonclient.utils import np_to_triton_dtype, shared_memory
 
@@ -261,6 +262,56 @@ def check_configured(port):
     refused("no such model", grpc.StatusCode.NOT_FOUND, "", lambda: client.get_trace_settings("none"))
 
 
+def check_rest(port):
+    """Triton's client of REST, where it is installed."""
+    try:
+        import tritonclient.http as rest
+    except (ImportError, RuntimeError):  # it says by RuntimeError that its packages are missing
+        return
+    client = rest.InferenceServerClient(f"localhost:{port}")
+    check("REST: health", client.is_server_live() and client.is_server_ready() and client.is_model_ready("both"))
+    pixels, size = rest.InferInput("pixels", [5, 1], "BYTES"), rest.InferInput("size", [5, 2], "FP32")
+    pixels.set_data_from_numpy(numpy.array([bytes(each.astype("uint8").ravel().tolist()) for each in PIXELS], dtype=numpy.object_).reshape(5, 1))
+    size.set_data_from_numpy(SIZE.astype("float32"))
+    numbers = rest.InferInput("pixels", [5, 2, 3], "UINT8")
+    numbers.set_data_from_numpy(PIXELS.astype("uint8"))
+    expected = client.infer("numbers", [numbers, size]).as_numpy("scores")
+    check("REST: BYTES", (client.infer("texts", [pixels, size]).as_numpy("scores") == expected).all())
+    size.set_data_from_numpy(SIZE.astype("float32"), binary_data=False)
+    check("REST: JSON", (client.infer("numbers", [numbers, size], outputs=[rest.InferRequestedOutput("scores", binary_data=False)]).as_numpy("scores") == expected).all())
+    best = client.infer("numbers", [numbers, size], outputs=[rest.InferRequestedOutput("scores", class_count=1)]).as_numpy("scores")
+    check("REST: classification", best.shape == (5, 1) and best[0, 0].decode().endswith(f":{expected[0].argmax()}"), best)
+    check("REST: metadata", client.get_model_metadata("both")["platform"] == "ensemble" and "trace" in client.get_server_metadata()["extensions"])
+    check("REST: configuration", len(client.get_model_config("both")["ensemble_scheduling"]["step"]) == 2)
+    check("REST: index", {each["name"] for each in client.get_model_repository_index()} == {"numbers", "texts", "both"})
+    check("REST: statistics", client.get_inference_statistics("texts")["model_stats"][0]["inference_count"] >= 5)
+    check("REST: logs", client.update_log_settings({"log_warning": False})["log_warning"] is False)
+    check("REST: traces", client.update_trace_settings("texts", {"trace_rate": "9"})["trace_rate"] == "9" and client.get_trace_settings("both")["trace_rate"] == "1000")
+
+
+def check_page(port):
+    """Each method of the clients' services is on the page, and UNIMPLEMENTED where the page says that it is not here."""
+    rows = [row for row in (pathlib.Path(sys.argv[3]).parents[4] / "docs" / "serving.md").read_text().splitlines() if row.startswith("|")]
+    channel = grpc.insecure_channel(f"localhost:{port}")
+    walked = 0
+    for file in prediction_service_pb2, model_service_pb2, session_service_pb2, service_pb2:
+        for service in file.DESCRIPTOR.services_by_name.values():
+            for method in service.methods:
+                named = [row for row in rows if re.search(rf"`(\w+\.)?{method.name}`", row.split(" | ")[0])]
+                check("a method is on the page once", len(named) == 1, service.full_name, method.name)
+                if method.name.endswith("StreamInfer") or not named:
+                    continue
+                call = channel.unary_unary(f"/{service.full_name}/{method.name}", request_serializer=bytes, response_deserializer=bytes)
+                try:
+                    call(b"", timeout=60)
+                    code = grpc.StatusCode.OK
+                except grpc.RpcError as why:
+                    code = why.code()
+                check("as the page says", (code == grpc.StatusCode.UNIMPLEMENTED) == ("UNIMPLEMENTED" in named[0]), method.name, code)
+                walked += 1
+    check("methods are walked", walked >= 25, walked)
+
+
 ENSEMBLE = """
 input [ { name: "image" data_type: TYPE_STRING dims: [ 1 ] }, { name: "extent" data_type: TYPE_FP32 dims: [ 2 ] } ]
 output { name: "again" data_type: TYPE_FP32 dims: [ 2 ] }
@@ -281,7 +332,8 @@ def configured_server():
         own = subprocess.Popen([TOOL, "serve", "--rest_api_port", "0", "--grpc_port", "0", "--model", f"numbers={FOLDER}/scores", "--model", f"texts={folder}/texts",
                                 "--model", f"both={folder}/both", "--trace_file", f"{folder}/trace.json"], stdout=subprocess.PIPE, text=True)
         try:
-            yield next(int(line.split(" ")[4].rsplit(":", 1)[1]) for line in own.stdout if line.startswith("Running gRPC ModelServer at "))
+            yield tuple(next(int(line.split(" ")[place].rsplit(":", 1)[1]) for line in own.stdout if line.startswith(begin))
+                        for place, begin in ((3, "Exporting HTTP/REST API at:"), (4, "Running gRPC ModelServer at ")))
         finally:
             own.terminate()
             check("end", own.wait(timeout=60) == 0, own.returncode)
@@ -351,8 +403,11 @@ finally:
     server.terminate()
     check("end", server.wait(timeout=60) == 0, server.returncode)
 
-with configured_server() as port:
+with configured_server() as (rest_port, port):
     check_configured(port)
+    check_rest(rest_port)
+    if len(sys.argv) > 3:
+        check_page(port)
 
 for failure in failures:
     print(failure)
