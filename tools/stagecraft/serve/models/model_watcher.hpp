@@ -53,9 +53,10 @@ class model_watcher {
   /// which case all labels stay as they were; 503 the server ends.
   void reload(std::vector<model_settings> models);
   /// Loads a model's versions, or lets go of them, and waits until that is done; looks for versions do not undo it.
+  /// `with_steps`: also of the models of an ensemble's steps.
   /// Throws http_error: 404 there is no such model to load, 400 it cannot be loaded, 503 the server ends, or polls.
   void load(std::string const& name);
-  void unload(std::string const& name);
+  void unload(std::string const& name, bool with_steps = false);
   /// Ends the checks. Returns false if a model is still being loaded after that time.
   [[nodiscard]] bool end(std::chrono::milliseconds patience);
 
