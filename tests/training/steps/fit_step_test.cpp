@@ -71,9 +71,10 @@ TEST_CASE("the weights of fit, bit for bit") {
   sc::trainer<mlp, training, sc::host<1>> expected;
   auto const before = expected.get_weights();
   trainer_of_step model;
-  auto const history = expected.fit(x, y, {.epochs = 3, .verbose = 0});
-  auto const own = model.fit(sc::inputs(x, y), {.epochs = 3, .verbose = 0});
+  auto const history = expected.fit(x, y, {.epochs = 3, .verbose = 0, .validation_data = {x, y}});
+  auto const own = model.fit(sc::inputs(x, y), {.epochs = 3, .verbose = 0, .validation_data = sc::inputs(x, y)});
   CHECK(own.at("loss") == history.at("loss"));
+  CHECK(own.at("val_loss") == history.at("val_loss"));
   CHECK(model.get_weights() == expected.get_weights());
   CHECK(model.get_weights<"mlp">() == expected.get_weights());
   CHECK_FALSE(model.get_weights() == before);
@@ -88,4 +89,6 @@ TEST_CASE("a step that fit does not carry out has its kernels and its bits, with
   model.fit(sc::inputs(x, y), {.epochs = 3, .verbose = 0});
   CHECK(model.get_weights<"mlp">() == expected.get_weights());
   CHECK_FALSE(expected.get_weights() == before);
+  auto const data = sc::inputs(x, y);
+  CHECK_THROWS_WITH_AS(model.fit(data, {.validation_data = data}), doctest::Contains("E4195"), sc::data_error);
 }
