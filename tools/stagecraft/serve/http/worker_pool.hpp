@@ -2,6 +2,7 @@
 // Threads that answer complete requests, of any protocol, which may take long.
 #pragma once
 
+#include <algorithm>
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
@@ -47,6 +48,8 @@ class worker_pool {
   };
   using lane_map = std::map<std::string, lane, std::less<>>;
 
+  static constexpr std::size_t most_kept = 64;  // lanes; clients may name models that are not there
+
   void begin_thread();
   void run();
   /// The lane of the next task; the end if none may begin.
@@ -59,7 +62,7 @@ class worker_pool {
   std::function<void(task_pointer)> work_;
   std::mutex mutex_;
   std::condition_variable wakes_;
-  lane_map lanes_;  // those with tasks
+  lane_map lanes_;  // also some without tasks, so that a task rarely needs memory for one
   std::size_t waiting_ = 0, idle_ = 0;
   bool has_others_ = false;
   bool ends_ = false;
@@ -70,6 +73,7 @@ template <class Task>
 worker_pool<Task>::worker_pool(std::size_t most_threads, std::size_t most_waiting,
                                std::function<void(task_pointer)> work)
     : most_threads_(most_threads), most_waiting_(most_waiting), work_(std::move(work)) {
+  lanes_.try_emplace(std::string());  // that of tasks without a lane is never erased
   begin_thread();
 }
 
@@ -111,18 +115,17 @@ bool worker_pool<Task>::take(task_pointer& task, std::string_view name, bool has
     is_short = waiting_ >= idle_;
     auto found = lanes_.find(name);
     if (is_short && threads_.size() >= most_threads_ && waiting_ - idle_ >= most_waiting_) {
-      // Another lane's tasks fill the queue: each has its part of it.
-      auto const lanes = lanes_.size() + (found == lanes_.end() ? 1 : 0);
-      if (lanes == 1 || (found != lanes_.end() && found->second.tasks.size() >= most_waiting_ / lanes)) return false;
-      if (found == lanes_.end() && waiting_ - idle_ >= 2 * most_waiting_) return false;
+      // Another lane's tasks may fill the queue: each has its part of it.
+      auto const is_busy = [](auto const& one) { return one.second.running > 0 || !one.second.tasks.empty(); };
+      bool const is_new = found == lanes_.end() || !is_busy(*found);
+      auto const lanes =
+          static_cast<std::size_t>(std::count_if(lanes_.begin(), lanes_.end(), is_busy)) + (is_new ? 1 : 0);
+      auto const own = is_new ? 0 : found->second.tasks.size();
+      if (lanes == 1 || own >= std::max(most_waiting_ / lanes, std::size_t{1}) || waiting_ - idle_ >= 2 * most_waiting_)
+        return false;
     }
-    if (found == lanes_.end()) found = lanes_.emplace(name, lane()).first;
-    try {
-      found->second.tasks.push_back(std::move(task));
-    } catch (...) {
-      if (found->second.tasks.empty() && found->second.running == 0) lanes_.erase(found);
-      throw;
-    }
+    if (found == lanes_.end()) found = lanes_.try_emplace(std::string(name)).first;
+    found->second.tasks.push_back(std::move(task));
     ++waiting_;
     has_others_ = has_others;
   }
@@ -163,7 +166,8 @@ void worker_pool<Task>::run() {
     work_(std::move(task));
     lock.lock();
     // This thread goes on with what may begin now, so that no other one has to be woken.
-    if (--found->second.running == 0 && found->second.tasks.empty()) lanes_.erase(found);
+    bool const is_unused = --found->second.running == 0 && found->second.tasks.empty();
+    if (is_unused && lanes_.size() > most_kept && !found->first.empty()) lanes_.erase(found);
   }
 }
 

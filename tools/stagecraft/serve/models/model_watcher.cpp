@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <exception>
+#include <new>
 #include <utility>
 #include <vector>
 
@@ -50,7 +51,19 @@ bool model_watcher::end(std::chrono::milliseconds patience) {
 
 void model_watcher::do_here(std::function<void()> work) {
   constexpr char const* ending = "the server ends";
-  std::packaged_task<void()> task(std::move(work));
+  // No exception goes from one thread to another, which would share its object.
+  task_type task([&work]() -> std::optional<http_error> {
+    try {
+      work();
+    } catch (http_error const& why) {
+      return why;
+    } catch (std::bad_alloc const&) {
+      return http_error{503, "the machine has no more memory"};
+    } catch (std::exception const& why) {
+      return http_error{500, why.what()};
+    }
+    return std::nullopt;
+  });
   auto done = task.get_future();
   {
     std::scoped_lock const lock(mutex_);
@@ -59,7 +72,7 @@ void model_watcher::do_here(std::function<void()> work) {
   }
   changes_.notify_all();
   try {
-    done.get();
+    if (auto const problem = done.get()) throw http_error{*problem};
   } catch (std::future_error const&) {  // the task was dropped
     throw http_error{503, ending};
   }

@@ -3,6 +3,7 @@
 // --model_config_file again, and loads models.
 #pragma once
 
+#include "serve/http/http_message.hpp"
 #include "serve/models/served_models.hpp"
 
 #include <chrono>
@@ -13,6 +14,7 @@
 #include <future>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <string>
 #include <thread>
@@ -62,6 +64,7 @@ class model_watcher {
 
  private:
   using clock = std::chrono::steady_clock;
+  using task_type = std::packaged_task<std::optional<http_error>()>;
 
   void run();
   void look() noexcept;
@@ -79,7 +82,7 @@ class model_watcher {
 
   std::mutex mutex_;
   std::condition_variable changes_;
-  std::deque<std::packaged_task<void()>> tasks_;
+  std::deque<task_type> tasks_;
   std::exception_ptr problem_;  // of the first look
   bool is_asked_ = false, has_looked_ = false, ends_ = false, has_ended_ = false;
   std::thread thread_;
