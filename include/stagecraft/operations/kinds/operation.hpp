@@ -13,25 +13,26 @@
 #include <stagecraft/operations/kinds/windows.hpp>
 
 // All kinds of operation, for the lists below: their names are those of the structs.
-#define STAGECRAFT_OPERATIONS(EACH)                                                                          \
-  EACH(input)                                                                                                \
-  EACH(weight)                                                                                               \
-  EACH(constant)                                                                                             \
-  EACH(iota)                                                                                                 \
-  EACH(random)                                                                                               \
-  EACH(map)                                                                                                  \
-  EACH(reduce)                                                                                               \
-  EACH(product)                                                                                              \
-  EACH(convolution)                                                                                          \
-  EACH(convolution_input_gradient)                                                                           \
-  EACH(convolution_filter_gradient)                                                                          \
-  EACH(pooling)                                                                                              \
-  EACH(pooling_gradient)                                                                                     \
-  EACH(reshape)                                                                                              \
-  EACH(broadcast)                                                                                            \
-  EACH(transpose)                                                                                            \
-  EACH(slice) EACH(pad) EACH(concatenate) EACH(gather) EACH(scatter_add) EACH(update) EACH(loop) EACH(carry) \
-      EACH(next) EACH(at) EACH(stack) EACH(last) EACH(loop_end) EACH(composite) EACH(whole_map)
+#define STAGECRAFT_OPERATIONS(EACH)                                                                                  \
+  EACH(input)                                                                                                        \
+  EACH(weight)                                                                                                       \
+  EACH(constant)                                                                                                     \
+  EACH(iota)                                                                                                         \
+  EACH(random)                                                                                                       \
+  EACH(map)                                                                                                          \
+  EACH(reduce)                                                                                                       \
+  EACH(product)                                                                                                      \
+  EACH(convolution)                                                                                                  \
+  EACH(convolution_input_gradient)                                                                                   \
+  EACH(convolution_filter_gradient)                                                                                  \
+  EACH(pooling)                                                                                                      \
+  EACH(pooling_gradient)                                                                                             \
+  EACH(reshape)                                                                                                      \
+  EACH(broadcast)                                                                                                    \
+  EACH(transpose)                                                                                                    \
+  EACH(slice)                                                                                                        \
+  EACH(pad) EACH(concatenate) EACH(gather) EACH(scatter_add) EACH(update) EACH(loop) EACH(carry) EACH(next) EACH(at) \
+      EACH(stack) EACH(last) EACH(loop_end) EACH(composite) EACH(whole_map)
 
 namespace stagecraft::operations {
 
