@@ -171,6 +171,10 @@ class onnx_trace {
   [[nodiscard]] bool is_taken(std::string const& tensor) const {
     return users_.contains(tensor) || given_.contains(tensor);
   }
+  /// True if only the graph's outputs read a tensor.
+  [[nodiscard]] bool is_output_alone(std::string const& tensor) const {
+    return !users_.contains(tensor) && given_.contains(tensor);
+  }
   // Nodes that contain graphs are replaced by the nodes of these.
 
   /// A new constant; returns its name.
