@@ -35,15 +35,15 @@ onnx_constant with_rows_of(onnx_constant const& kernel, traced_tensor const& x) 
 }
 
 void set_dense(trace& to, traced_tensor x, onnx_constant const& kernel, std::optional<onnx_constant> const& bias,
-               std::string const& name, onnx_node const& giver, onnx_attribute const* input_bytes = nullptr) {
+               std::string const& name, onnx_node const& giver) {
   if (kernel.shape.size() != 2) throw unsupported("has a constant that is no matrix");
-  if (input_bytes == nullptr && take_attention_output(to, x, kernel, bias, name, giver)) return;
+  if (!to.least_byte() && take_attention_output(to, x, kernel, bias, name, giver)) return;
   x = to.of_one_head(x);
   if (x.joined_axis >= 0) throw unsupported("joins samples with another axis");
   if (x.order.back() != x.rank - 1 || x.fused_axis >= 0) x = to.in_order(x);
   if (kernel.shape[0] != x.lengths.back()) throw unsupported("has a matrix that does not fit its input");
   json config{{"units", kernel.shape[1]}};
-  if (input_bytes != nullptr) config["input_bytes"] = input_bytes->integer;
+  if (auto const least = to.least_byte()) config["input_bytes"] = *least;
   std::vector<onnx_constant> weights{with_rows_of(kernel, x)};
   if (bias)
     weights.push_back(*bias);
@@ -98,8 +98,7 @@ void matrix_product(trace& to, onnx_node const& node) {
           summand && static_cast<int>(summand->shape.size()) <= to.joined_tensor(node, 0).rank)  // else it adds axes
         bias = bias_of(*summand, kernel.shape[1]);
   }
-  set_dense(to, to.joined_tensor(node, 0), kernel, bias, to.name_of(node, node.inputs[1]), bias ? *sum : node,
-            node.find("input_bytes"));
+  set_dense(to, to.joined_tensor(node, 0), kernel, bias, to.name_of(node, node.inputs[1]), bias ? *sum : node);
   if (bias) to.skip(*sum);
 }
 

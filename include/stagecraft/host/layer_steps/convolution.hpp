@@ -117,16 +117,18 @@ struct convolution_operation {
   /// See prepared_weights: the kernel of bytes.
   template <class Call>
   static constexpr long long prepared_floats() {
+    using s = shapes<Call>;
     if constexpr (multiplies_bytes<Call>)
-      return kernels::byte_filter<shapes<Call>::convolution, typename shapes<Call>::arch>::floats;
+      return kernels::byte_filter_floats<s::convolution, typename s::arch>;
     else
       return 0;
   }
   template <class Call>
   static void prepare(Call const& call, float* to) {
-    kernels::byte_filter<shapes<Call>::convolution, typename shapes<Call>::arch>::pack(
-        call.weight(0), Call::layer.options.use_bias ? call.weight(1) : nullptr, -Call::layer.options.input_bytes.least,
-        to);
+    using s = shapes<Call>;
+    kernels::pack_byte_filter<s::convolution, typename s::arch>(call.weight(0),
+                                                                Call::layer.options.use_bias ? call.weight(1) : nullptr,
+                                                                -Call::layer.options.input_bytes.least, to);
   }
 
   template <class Call>

@@ -27,6 +27,16 @@ namespace detail {
 template <convolution_shape Shape, class Arch = default_architecture>
 using byte_filter = byte_kernel<Shape.steps(), Shape.group_filters(), Shape.group_channels(), Shape.groups, Arch>;
 
+/// Floats of a convolution's kernel and offsets.
+template <convolution_shape Shape, class Arch = default_architecture>
+inline constexpr long long byte_filter_floats = byte_filter<Shape, Arch>::floats;
+
+/// Makes them of a `packed_filter` for each group and of a bias or null: see byte_kernel.
+template <convolution_shape Shape, class Arch = default_architecture>
+void pack_byte_filter(float const* w, float const* bias, int shift, float* to) {
+  byte_filter<Shape, Arch>::pack(w, bias, shift, to);
+}
+
 /// Floats that Batch inputs take as bytes, their borders included.
 template <int Batch, convolution_shape Shape>
 inline constexpr long long byte_picture_floats =

@@ -44,9 +44,6 @@ onnx_constant without_zero(trace& to, onnx_node const& node, std::size_t input, 
   return x;
 }
 
-/// The attribute of a made product: the smallest number of its input, which is whole and of 8 bits as its kernel is.
-constexpr char const* least_byte = "input_bytes";
-
 /// The largest sum of sizes of numbers, in runs of `run` of them that follow `inner` numbers apart.
 double largest_sum(onnx_constant const& kernel, std::size_t outer, std::size_t run, std::size_t inner) {
   double most = 0;
@@ -75,11 +72,13 @@ std::optional<double> least_of_bytes(trace& to, onnx_node const& node, std::size
 }
 
 /// A product or a convolution of bytes: its sums, and a bias of whole numbers, are exact, and rounded to float32 once.
-std::string of_bytes(node_maker const& make, onnx_node product, std::vector<std::string> inputs, double least) {
+std::string of_bytes(trace& to, node_maker const& make, onnx_node product, std::vector<std::string> inputs,
+                     double least) {
   product.inputs = std::move(inputs);
-  auto& attribute = product.attributes[least_byte];
-  attribute.kind = onnx_kind::integer, attribute.integer = static_cast<std::int64_t>(least);
-  return make.of(std::move(product));
+  to.say_least_byte(static_cast<int>(least));
+  auto sum = make.of(std::move(product));
+  to.say_least_byte(std::nullopt);
+  return sum;
 }
 
 /// True if whoever reads a sum of int32 takes it as floats.
@@ -99,7 +98,7 @@ std::optional<whole_sum> sum_of_bytes(trace& to, node_maker const& make, onnx_no
                                       std::vector<std::string> inputs, double least, double most, bool may_round) {
   if (most > 0x1p31 - 1 || (most > most_exact && !may_round)) return std::nullopt;
   bool const has_bias = inputs.size() > 2;
-  auto const sum = of_bytes(make, product, std::move(inputs), least);
+  auto const sum = of_bytes(to, make, product, std::move(inputs), least);
   if (most <= most_exact) to.retype(sum, int32, {-most, most});
   return whole_sum{sum, most > most_exact, has_bias};
 }
@@ -166,7 +165,7 @@ whole_sum multiplied(trace& to, onnx_node const& node, std::size_t a, std::size_
     if (is_computed && range.least >= 0 && range.most <= 255 && 255 * sizes <= most_exact) {
       onnx_constant sums{{kernel.shape[1]}, std::vector<double>(columns), false};
       for (std::size_t i = 0; i < kernel.values.size(); ++i) sums.values[i % columns] += kernel.values[i];
-      auto const all = of_bytes(make, product, {as_real(make, name_of(node, a)), to.add_constant(kernel)}, 0);
+      auto const all = of_bytes(to, make, product, {as_real(make, name_of(node, a)), to.add_constant(kernel)}, 0);
       auto const shift = make("Mul", {as_real(make, name_of(node, a_zero)), to.add_constant(std::move(sums))});
       auto const sum = make("Sub", {all, shift});
       to.retype(sum, int32, {-most, most});
@@ -310,8 +309,8 @@ bool take_dequantized(trace& to, onnx_node const& node, onnx_node product, std::
   if (!are_bytes(kernel) || is_each_channel || most > 0x1p31 - 1) return false;
   if (product.type != "Conv" && axis == 0) kernel = transposed(kernel, {1, 0});
   node_maker const make(to, node);
-  auto y =
-      of_bytes(make, std::move(product), {centered(to, make, *x, 0, 2), to.add_constant(std::move(kernel))}, *least);
+  auto y = of_bytes(to, make, std::move(product), {centered(to, make, *x, 0, 2), to.add_constant(std::move(kernel))},
+                    *least);
   int const axes = rank_of(to, y);
   auto factor = along(scales, out, axes);
   for (double& each : factor.values)
