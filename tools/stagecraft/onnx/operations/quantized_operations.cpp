@@ -97,6 +97,14 @@ void quantize(trace& to, onnx_node const& node) {
   node_maker const make(to, node);
   auto const x = as_real(make, name_of(node, 0));
   auto const axis = node.integer("axis", 1);
+  if (to.is_tensor(node, 1)) {  // one scale that is computed
+    if (rank_of(to, name_of(node, 1)) != 0) throw unsupported("has scales of an axis that are no constants");
+    bool const is_computed = has_input(node, 2) && to.is_tensor(node, 2);
+    auto zero = is_computed ? std::nullopt : to.constant(node, 2);
+    if (zero) zero->shape.clear();
+    return set_quantized(to, node, x, {}, true, zero, name_of(node, 1),
+                         is_computed ? as_real(make, name_of(node, 2)) : "");
+  }
   auto scale = to.required(node, 1);
   auto zero = to.constant(node, 2);
   if (zero && is_zero(to, node, 2)) zero.reset();

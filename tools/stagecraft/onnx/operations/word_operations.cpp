@@ -176,11 +176,19 @@ bool take_as_floats(trace& to, onnx_node const& node) {
   return true;
 }
 
+/// An input that is of int32 here under a name for which this is its type, whatever it is in the file.
+std::string as_int32(trace& to, onnx_node const& node) {
+  auto const x = node_maker(to, node)("Identity", {node.inputs.at(0)});
+  auto const range = to.range_of(x);
+  to.retype(x, int32, {std::max(range.least, -0x1p31), std::min(range.most, 0x1p31 - 1)});
+  return x;
+}
+
 /// Moves whole numbers as the floats of their upper and their lower 16 bits.
 void move_halves(trace& to, onnx_node const& node) {
   if (take_as_floats(to, node)) return;
   node_maker const make(to, node);
-  auto const& x = node.inputs.at(0);
+  auto const x = as_int32(to, node);
   auto const moved = [&](std::string const& half, value_range range) {
     auto part = node;
     part.inputs[0] = make("Cast", {half}, {{"to", float32}});
@@ -190,10 +198,9 @@ void move_halves(trace& to, onnx_node const& node) {
   };
   auto const low = make("BitwiseAnd", {x, make.whole({65535})});
   auto const high = make("Div", {make("Sub", {x, low}), make.whole({65536})});
-  auto const range = to.range_of(x);
   auto const y =
       make("Add", {make("Mul", {moved(high, {-32768, 32767}), make.whole({65536})}), moved(low, {0, 65535})});
-  to.retype(y, to.type_of(x), range);
+  to.retype(y, to.type_of(node.inputs[0]), to.range_of(node.inputs[0]));
   to.set_alias(node, y, 0);
 }
 
@@ -213,7 +220,8 @@ void largest(trace& to, onnx_node const& node) {
   for (int i = 0; i < rank; ++i) order.push_back(i);
   std::swap(order[static_cast<std::size_t>(axis)], order.back());
   bool const is_last = axis == rank - 1;
-  auto const last = is_last ? node.inputs[0] : make.turned(node.inputs[0], order);
+  auto const in = as_int32(to, node);
+  auto const last = is_last ? in : make.turned(in, order);
   auto const at_end = make.whole({static_cast<double>(rank)}), before = make.whole({static_cast<double>(rank - 1)});
   auto const each = make("Unsqueeze", {last, at_end}), other = make("Unsqueeze", {last, before});
   auto const n = static_cast<std::size_t>(length), k = static_cast<std::size_t>(count.values[0]);
@@ -233,6 +241,7 @@ void largest(trace& to, onnx_node const& node) {
   to.retype(places, 7, {0, static_cast<double>(length - 1)});
   auto values = make("GatherElements", {last, places}, {{"axis", rank - 1}});
   if (!is_last) places = make.turned(places, order), values = make.turned(values, order);
+  to.retype(values, to.type_of(node.inputs[0]), to.range_of(node.inputs[0]));
   to.set_alias(node, values, 0), to.set_alias(node, places, 1);
 }
 
