@@ -244,7 +244,7 @@ struct correlation_output {
   Epilogue const& epilogue;
 
   /// Stores `rows` rows of a tile that are kept in memory; the result's row of row i begins at element[i].
-  template <tile_plan Plan, class Arch>
+  template <tile_plan Plan, class Arch, class Terms>
   void store(float const* sums, std::int64_t const* element, int rows) const {
     constexpr int width = lanes<Arch>;
     for (int i = 0; i < rows; ++i)
@@ -253,11 +253,11 @@ struct correlation_output {
         std::int64_t const at = element[i] + first_column + j * width;
         batch<Arch> sum = batch<Arch>::load_aligned(sums);
         if (count >= width) {
-          if (add) sum = sum + batch<Arch>::load_unaligned(result + at);
+          if (add) sum = Terms::join(sum, batch<Arch>::load_unaligned(result + at));
           if (last) sum = epilogue(sum, first_column + j * width, at);
           sum.store_unaligned(result + at);
         } else {
-          if (add) sum = sum + load_first<Arch>(result + at, count);
+          if (add) sum = Terms::join(sum, load_first<Arch>(result + at, count));
           if (last) sum = epilogue(sum, first_column + j * width, at);
           store_first(sum, result + at, count);
         }
@@ -351,7 +351,7 @@ void correlate_class(correlation const& shape, tap_class const& row, tap_class c
         alignas(64) float sums[Plan.height * Plan.vectors * lanes<Arch>];
         gathered_tile<Plan.height, Plan.vectors, 1, Plan.panel, Arch, Terms>(left + first_row, right, runs,
                                                                              keep_sums<Plan.vectors, Arch>{sums});
-        to.template store<Plan, Arch>(sums, element + first_row, height);
+        to.template store<Plan, Arch, Terms>(sums, element + first_row, height);
       }
   }
 }
