@@ -39,10 +39,11 @@ class fit_step_trainer : public model_trainer<type_of_tag<facts_of_step<Step>.me
                                               settings_of<training_of_fit<Step, Options>>, Machine> {
   using base = model_trainer<type_of_tag<facts_of_step<Step>.members[0].type>,
                              settings_of<training_of_fit<Step, Options>>, Machine>;
-  template <fixed_name Name>
-  static constexpr bool is_model = facts_of_step<Step>.members[0].name == Name;
 
  public:
+  /// True for the name of the model in the step.
+  template <fixed_name Name>
+  static constexpr bool is_model = facts_of_step<Step>.members[0].name == Name;
   using base::base, base::get_weights, base::set_weights;
   /// Batches of each replica that a step takes.
   static constexpr int micro_batches = micro_batches_of_step<Step, Options>;
