@@ -179,6 +179,11 @@ struct float_terms {
                                                                Register const& sum) {
     return fused_multiply_add(left, right, sum);
   }
+  /// The sum of two sums of such terms.
+  template <class Register>
+  [[nodiscard, gnu::always_inline]] static inline Register join(Register const& sum, Register const& other) {
+    return sum + other;
+  }
 };
 
 /// No work beside the products.
@@ -286,7 +291,7 @@ inline void multiply_tile(float const* left, Stride left_stride, float const* ri
 #pragma GCC unroll 16
         for (int i = 0; i < Rows; ++i)
 #pragma GCC unroll 4
-          for (int j = 0; j < Vectors; ++j) sum[part][i][j] = sum[part][i][j] + sum[part + distance][i][j];
+          for (int j = 0; j < Vectors; ++j) sum[part][i][j] = Terms::join(sum[part][i][j], sum[part + distance][i][j]);
   }
 
   // A fold of copies, inlined always: the sums stay in registers only if nothing takes their address, and have constant

@@ -107,8 +107,8 @@ class operation {
 /// True if the result lies in the first operand's memory: the same elements in the same order.
 [[nodiscard]] constexpr bool is_alias(operation const& what) {
   auto const* elementwise = what.if_is<map>();
-  return what.is<reshape>() || what.is<composite>() ||
-         (elementwise != nullptr && elementwise->apply == function::identity);
+  if (auto const* group = what.if_is<composite>()) return !group->has_kernel;
+  return what.is<reshape>() || (elementwise != nullptr && elementwise->apply == function::identity);
 }
 
 /// An operation at its place in a list. It reads only operations before it.
@@ -120,6 +120,18 @@ struct node {
   bool has_gradient = true;     ///< true: gradients flow through it
   dtype type = dtype::float32;  ///< the type of its elements; int32 as bits, all others as floats
 };
+
+/// Operands [first, end) of an operation that a step reads. A group reads its result alone, since the operations inside
+/// it read its arguments, or its arguments alone if a kernel carries it out. An update reads the copy for the backward
+/// step alone.
+struct operands_read {
+  int first, end;
+};
+[[nodiscard]] constexpr operands_read operands_read_by(node const& of) {
+  if (auto const* group = of.what.if_is<composite>())
+    return group->has_kernel ? operands_read{1, of.operand_count} : operands_read{0, 1};
+  return {0, of.what.is<update>() ? 2 : of.operand_count};
+}
 
 /// Operand `index` of operation `id`, of a list that grows or a frozen one.
 template <class List>

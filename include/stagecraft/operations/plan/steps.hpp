@@ -72,11 +72,6 @@ class steps {
       if (id >= 0) need(id, live, true);
     close_loops(live, true);
   }
-  /// Number of operands of an operation that a step reads. A group reads its result alone, since the operations inside
-  /// it read its arguments. An update reads the copy for the backward step alone.
-  [[nodiscard]] static constexpr int reads_of(node const& of) {
-    return of.what.is<composite>() ? 1 : of.what.is<update>() ? 2 : of.operand_count;
-  }
   /// Finds functions of kept values that can be kept in their place. Returns true if there are any.
   constexpr bool find_results(tracing::growing_array<char> const& live) {
     auto const& list = traced_->list;
@@ -84,7 +79,8 @@ class steps {
     for (int id = 0; id < list.size(); ++id) {
       if (id < traced_->forward_count && list.node_of(id).what.is<loop>()) return false;
       if (live[id] != computed) continue;
-      for (int i = 0; i < reads_of(list.node_of(id)); ++i)
+      auto const [first, end] = operands_read_by(list.node_of(id));
+      for (int i = first; i < end; ++i)
         if (int const read_one = list.operand(id, i); read_one < traced_->forward_count) {
           ++readers[read_one];
           reader[read_one] = id;
@@ -153,8 +149,8 @@ class steps {
         kept.push_back(copy);
         continue;
       }
-      int const reads = reads_of(traced_->list.node_of(next));
-      for (int i = 0; i < reads; ++i) open.push_back(traced_->list.operand(next, i));
+      auto const [first, end] = operands_read_by(traced_->list.node_of(next));
+      for (int i = first; i < end; ++i) open.push_back(traced_->list.operand(next, i));
     }
   }
   /// Marks all states of a loop with a result that is read: the loop runs with all of them.
