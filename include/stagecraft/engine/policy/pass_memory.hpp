@@ -8,6 +8,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
 #include <new>
 #include <utility>
@@ -24,12 +25,18 @@ class aligned_block {
     data_ = static_cast<float*>(::operator new(bytes, alignment));
     std::memset(data_, 0, bytes);
   }
-  /// A block of which only the floats from `first` to `last` exist, at their own places.
-  [[nodiscard]] static aligned_block only(long long first, long long last) {
-    aligned_block all(last - first);
-    aligned_block part = all.share();
-    part.data_ -= first;
-    return part;
+  /// A block of zeros of which a process uses parts. The system provides a page of a large block when it is first
+  /// written, so that the rest takes addresses alone.
+  [[nodiscard]] static aligned_block of_parts(long long floats) {
+    auto const size = static_cast<std::size_t>(floats), align = static_cast<std::size_t>(alignment);
+    aligned_block result;
+    result.owners_ = new owners{1, nullptr, std::calloc((size + slack) * sizeof(float) + align, 1)};
+    if (result.owners_->pages == nullptr) throw std::bad_alloc();
+    auto const first = reinterpret_cast<std::uintptr_t>(result.owners_->pages);
+    result.data_ =
+        reinterpret_cast<float*>(static_cast<char*>(result.owners_->pages) + (align - first % align) % align);
+    result.size_ = size;
+    return result;
   }
   /// The memory keeps its place.
   aligned_block(aligned_block&& other) noexcept
@@ -49,6 +56,7 @@ class aligned_block {
     if (owners_ != nullptr) {
       if (owners_->count.fetch_sub(1, std::memory_order_acq_rel) > 1) return;
       all = owners_->all;
+      std::free(owners_->pages);
       delete owners_;
     }
     ::operator delete(all, alignment);
@@ -56,7 +64,7 @@ class aligned_block {
 
   /// Another block on the same memory, which lasts as long as one of its blocks. Only one thread at a time calls it.
   [[nodiscard]] aligned_block share() {
-    if (owners_ == nullptr) owners_ = new owners{1, data_};
+    if (owners_ == nullptr) owners_ = new owners{1, data_, nullptr};
     aligned_block other;
     owners_->count.fetch_add(1, std::memory_order_relaxed);
     other.size_ = size_;
@@ -96,7 +104,8 @@ class aligned_block {
 
   struct owners {
     std::atomic<int> count;
-    float* all;  // the memory, which begins before a part of it
+    float* all;   // the memory, which begins before a part of it
+    void* pages;  // the memory in its place, if it is one of parts
   };
 
   std::size_t size_ = 0;
