@@ -171,7 +171,7 @@ TEST_CASE("two replicas whose stages are on ranks by stage, and a predictor whos
 
 namespace {
 
-using wide = sc::pipelined<sc::sequential<input{12}, dense{512}, dense{512}, dense{512}, dense{512}, dense{3}>,
+using wide = sc::pipelined<sc::sequential<input{12}, dense{256}, dense{256}, dense{256}, dense{256}, dense{3}>,
                            sc::stages<0, 0, 1, 2, 3>>;
 constexpr sc::training of_wide{.optimizer = sc::optimizers::adam{},
                                .loss = sc::losses::sparse_categorical_crossentropy{.from_logits = true},
@@ -205,7 +205,7 @@ TEST_CASE("ranks other than the first have the weights, gradients and state of t
   auto const& own = model.session().memory_of_replica(0);
   int large = 0;
   for (std::size_t i = 0; i < sizes::weights.count; ++i) {
-    if (sizes::weights.size[i] < 100'000) continue;
+    if (sizes::weights.size[i] < 60'000) continue;
     ++large;
     bool const here = sizes::is_here(0, sizes::device_of_weight(i)), sees = here || trainer::rank() == 0;
     auto const has = [&](float const* floats, bool expected) {

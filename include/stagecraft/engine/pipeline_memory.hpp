@@ -345,7 +345,9 @@ struct pipeline_memory {
 
   /// A block in the weights' layout. Where devices of a replica are in other processes, their weights take no memory.
   [[nodiscard]] static aligned_block of_weights(long long floats) {
-    return Sizes::splits && floats > 0 ? aligned_block::of_parts(floats) : aligned_block(floats);
+    if constexpr (Sizes::splits)
+      if (floats > 0) return aligned_block::of_pages(floats, Sizes::processes::pages);
+    return aligned_block(floats);
   }
 
   int replica;

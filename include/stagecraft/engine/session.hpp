@@ -285,8 +285,12 @@ class session : public session_shape<typename Job::described>,
   void initialize_weights(std::uint64_t seed) {
     // Gradients are not in use yet: their memory takes the values before they are packed, and is left with zeros.
     constexpr bool in_gradients = sizes::trains && !sizes::splits;
-    auto const unpacked = sizes::splits ? aligned_block::of_parts(layout::storage.floats)
-                                        : aligned_block(in_gradients ? 0 : layout::storage.floats);
+    constexpr long long most = [] {
+      long long floats = 0;
+      for (auto const& parameter : graph.parameters) floats = std::max<long long>(floats, parameter.size());
+      return floats;
+    }();
+    aligned_block const unpacked(in_gradients ? 0 : most);
     float* const scratch = in_gradients ? replicas_[0]->gradients.data() : unpacked.data();
     for_each_index<layout::storage.count>([&]<int Parameter>() {
       if (is_used_here(Parameter)) initialize_weight<Parameter>(seed, scratch);

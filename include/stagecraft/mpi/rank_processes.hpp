@@ -7,6 +7,7 @@
 #include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/diagnostics/throw_error.hpp>
 #include <stagecraft/engine/pass_messages.hpp>
+#include <stagecraft/engine/policy/pass_memory.hpp>
 #include <stagecraft/engine/policy/processes.hpp>
 #include <stagecraft/kernels/reduction/collectives.hpp>
 #include <stagecraft/mpi/cluster.hpp>
@@ -20,6 +21,8 @@
 #include <cstdint>
 #include <cstring>
 #include <deque>
+#include <new>
+#include <sys/mman.h>
 #include <utility>
 #include <vector>
 
@@ -163,6 +166,13 @@ struct rank_processes {
       }
     });
   }
+
+  static constexpr engine::aligned_block::page_source pages{
+      [](std::size_t bytes) {
+        void* const taken = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        return taken != MAP_FAILED ? taken : throw std::bad_alloc();
+      },
+      [](void* taken, std::size_t bytes) noexcept { ::munmap(taken, bytes); }};
 
   template <class Sizes, execution_mode Mode, int Pass>
   using messages = engine::pass_messages<Sizes, Mode, Pass>;

@@ -8,7 +8,6 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <cstring>
 #include <new>
 #include <utility>
@@ -25,16 +24,17 @@ class aligned_block {
     data_ = static_cast<float*>(::operator new(bytes, alignment));
     std::memset(data_, 0, bytes);
   }
-  /// A block of zeros of which a process uses parts. The system provides a page of a large block when it is first
-  /// written, so that the rest takes addresses alone.
-  [[nodiscard]] static aligned_block of_parts(long long floats) {
-    auto const size = static_cast<std::size_t>(floats), align = static_cast<std::size_t>(alignment);
+  /// Pages of zeros from the system, which provides each when it is first written, and takes all back.
+  struct page_source {
+    void* (*take)(std::size_t bytes);
+    void (*give_back)(void* pages, std::size_t bytes) noexcept;
+  };
+  /// A block of zeros of which a process uses parts: the rest takes addresses alone.
+  [[nodiscard]] static aligned_block of_pages(long long floats, page_source const& from) {
     aligned_block result;
-    result.owners_ = new owners{1, nullptr, std::calloc((size + slack) * sizeof(float) + align, 1)};
-    if (result.owners_->pages == nullptr) throw std::bad_alloc();
-    auto const first = reinterpret_cast<std::uintptr_t>(result.owners_->pages);
-    result.data_ =
-        reinterpret_cast<float*>(static_cast<char*>(result.owners_->pages) + (align - first % align) % align);
+    auto const size = static_cast<std::size_t>(floats), bytes = (size + slack) * sizeof(float);
+    result.owners_ = new owners{1, nullptr, from.give_back, bytes};
+    result.owners_->all = result.data_ = static_cast<float*>(from.take(bytes));
     result.size_ = size;
     return result;
   }
@@ -56,7 +56,10 @@ class aligned_block {
     if (owners_ != nullptr) {
       if (owners_->count.fetch_sub(1, std::memory_order_acq_rel) > 1) return;
       all = owners_->all;
-      std::free(owners_->pages);
+      if (owners_->give_back != nullptr) {
+        if (all != nullptr) owners_->give_back(all, owners_->bytes);
+        all = nullptr;
+      }
       delete owners_;
     }
     ::operator delete(all, alignment);
@@ -64,7 +67,7 @@ class aligned_block {
 
   /// Another block on the same memory, which lasts as long as one of its blocks. Only one thread at a time calls it.
   [[nodiscard]] aligned_block share() {
-    if (owners_ == nullptr) owners_ = new owners{1, data_, nullptr};
+    if (owners_ == nullptr) owners_ = new owners{1, data_};
     aligned_block other;
     owners_->count.fetch_add(1, std::memory_order_relaxed);
     other.size_ = size_;
@@ -104,8 +107,9 @@ class aligned_block {
 
   struct owners {
     std::atomic<int> count;
-    float* all;   // the memory, which begins before a part of it
-    void* pages;  // the memory in its place, if it is one of parts
+    float* all;  // the memory, which begins before a part of it
+    void (*give_back)(void* pages, std::size_t bytes) noexcept = nullptr;
+    std::size_t bytes = 0;
   };
 
   std::size_t size_ = 0;

@@ -35,6 +35,7 @@ namespace stagecraft::engine {
 /// - `process_of(replica, replicas, device, devices)`: the process of a replica's device. If it has the same device of
 ///   several replicas, these are consecutive. `number()`, `count()`: this process, and how many there are;
 ///   `check_count()` throws if these are too many.
+/// - `pages`: an aligned_block::page_source for weights, of which a process uses those of its devices.
 /// - `messages<Sizes, Mode, Pass>`: pass_messages, which calls the next four.
 /// - `begin_messages()`: an execution begins; `end_messages()`: waits until all that was posted has left.
 /// - `post(process, pass, floats)`: sends a message to a process; those of a pass keep their order. Passes of all
