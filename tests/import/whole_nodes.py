@@ -49,6 +49,11 @@ def words():
                {"x": int32([BEYOND + 1, -BEYOND - 4, 7, 9, 2**30 - 1]).reshape(1, 5)}, {"a": np.int64(1), "k": int32(1000)})
     yield case("bytes", [node("Add", ["x", "y"], ["z"]), node("Mul", ["z", "y"], ["w"]), node("BitShift", ["w", "s"], ["o"], direction="LEFT")], {"o": UINT8},
                {"x": np.array([[200, 100, 3]], "uint8"), "y": np.array([[100, 200, 255]], "uint8")}, {"s": np.uint8(1)})
+    beyond = int32([BEYOND + 1, BEYOND + 2, -BEYOND - 3, BEYOND + 2, 2**31 - 1, 5]).reshape(1, 6)
+    yield case("largest", [node("TopK", ["x", "k"], ["v", "i"], axis=1), node("Sub", ["v", "c"], ["d"]), node("Mod", ["d", "m"], ["y"])], {"y": INT32, "i": INT64}, {"x": beyond},
+               {"k": int64(4), "c": int32(BEYOND), "m": int32(1000)})
+    yield case("rows", [node("GatherElements", ["x", "i"], ["v"], axis=1), node("Sub", ["v", "c"], ["d"]), node("Mod", ["d", "m"], ["y"])], {"y": INT32}, {"x": beyond},
+               {"i": int64([2, 0, 4]), "c": int32(BEYOND), "m": int32(1000)})
     random = np.random.default_rng(1)
     yield case("places", [node("Equal", ["x", "p"], ["m"]), node("Not", ["m"], ["n"]), node("Cast", ["n"], ["i"], to=INT64), node("CumSum", ["i", "a"], ["c"]),
                           node("Mul", ["c", "i"], ["q"]), node("Add", ["q", "one"], ["at"]), node("Gather", ["table", "at"], ["y"])], {"y": FLOAT}, {"x": int64([4, 7, 8, 1, 1])},
@@ -70,6 +75,10 @@ def quantized():
     yield case("product_rounded", [node("QLinearMatMul", ["x", "xs", "xz", "w", "ws", "wz", "ys", "yz"], ["y"])], {"y": UINT8}, {"x": x},
                {"xs": real(0.02), "xz": np.uint8(120), "w": w, "ws": real(0.01), "wz": np.int8(0), "ys": real(0.5), "yz": np.uint8(130)})
     floats = 3 * random.standard_normal((3, 4, 5)).astype("float32")
+    yield case("dense", [node("QuantizeLinear", ["x", "s", "z"], ["q"]), node("DequantizeLinear", ["q", "s", "z"], ["d"]), node("DequantizeLinear", ["w", "ws", "wz"], ["dw"], axis=0),
+                         node("Gemm", ["d", "dw", "b"], ["y"], transB=1)], {"y": FLOAT}, {"x": random.standard_normal((3, 50)).astype("float32")},
+               {"s": real(0.02), "z": np.int8(-7), "w": random.integers(-128, 128, (6, 50)).astype("int8"), "ws": random.uniform(0.001, 0.003, 6).astype("float32"),
+                "wz": np.zeros(6, "int8"), "b": random.standard_normal(6).astype("float32")})
     yield case("rounded", [node("QuantizeLinear", ["x", "s", "z"], ["q"], axis=1), node("DequantizeLinear", ["q", "s", "z"], ["y"], axis=1)], {"y": FLOAT}, {"x": floats},
                {"s": real(0.02, 0.03, 0.05, 0.1), "z": np.array([100, 128, 0, 255], "uint8")})
     yield case("rounded_signed", [node("QuantizeLinear", ["x", "s", "z"], ["y"])], {"y": INT8}, {"x": floats}, {"s": real(0.025), "z": np.int8(-5)})
