@@ -199,9 +199,9 @@ class rank_group {
     // seen all others come this far.
     auto& words = last_words();
     std::snprintf(words.text, sizeof words.text,
-                  "stagecraft: rank %d of %d (%s): %s: expected the end of MPI within %s seconds, found none [E4168]\n",
+                  "stagecraft: rank %d of %d (%s): %s: expected the end of MPI within %s seconds, found none [%s]\n",
                   rank_, count_, host_, leads() && count_ > 2 ? "another rank" : name(leads() ? 1 : 0).c_str(),
-                  diagnostics::general_digits(limit_, 6).c_str());
+                  diagnostics::general_digits(limit_, 6).c_str(), "E4168");
     words.speaks = rank_ <= 1;
     std::signal(SIGALRM, [](int) {
       auto const& said = last_words();
