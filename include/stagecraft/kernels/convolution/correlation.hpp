@@ -116,10 +116,13 @@ struct correlation {
     double const least = 9;
     double const work = products > loads ? products : loads;
     double const step = work > least ? work : least;
+    // Each tile reads the panel anew, mostly from the second-level cache: half a cycle for each register, which higher
+    // tiles need less often. Measured: 3 to 8 % less time for 3 x 3 on 14 x 14 and 28 x 28 pixels.
+    double const stream = vectors;
     double sum = 0;
     for_each_class([&](tap_class const& row, tap_class const& column, std::int64_t pixels) {
       double const steps = static_cast<double>(row.taps) * column.taps * channels;
-      sum += static_cast<double>((pixels + height - 1) / height) * (step * steps + 2 * products + 40);
+      sum += static_cast<double>((pixels + height - 1) / height) * ((step + stream) * steps + 2 * products + 40);
     });
     return sum;
   }
