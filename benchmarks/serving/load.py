@@ -117,7 +117,7 @@ class OnnxRuntime:
         place.mkdir(parents=True)
         subprocess.run([self.options.tool, "export", version, "--to", place / "model.onnx"], check=True, stdout=subprocess.DEVNULL)
         shutil.copy(self.application, place / "application.so")
-        return Server(self.options, name, place.parent, self.by, ONNX_RUNTIME_PYTHON=self.options.onnxruntime,
+        return Server(self.options, name, place.parent, self.by, ONNX_RUNTIME_PYTHON=self.options.onnxruntime, ONNX_RUNTIME_MODEL=str(place / "model.onnx"),
                       ONNX_RUNTIME_BATCH_SIZE=str(json.loads((version / "application.json").read_text())["batch_size"]))
 
 

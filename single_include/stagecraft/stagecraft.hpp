@@ -7296,23 +7296,26 @@ struct pooling_gradient {
 // A node of a traced computation: its operation, its operands and its result.
 
 // All kinds of operation, for the lists below: their names are those of the structs.
-#define STAGECRAFT_OPERATIONS(EACH)                                                                                   \
-  EACH(input)                                                                                                         \
-  EACH(weight)                                                                                                        \
-  EACH(constant)                                                                                                      \
-  EACH(iota)                                                                                                          \
-  EACH(random)                                                                                                        \
-  EACH(map)                                                                                                           \
-  EACH(reduce)                                                                                                        \
-  EACH(product)                                                                                                       \
-  EACH(convolution)                                                                                                   \
-  EACH(convolution_input_gradient)                                                                                    \
-  EACH(convolution_filter_gradient)                                                                                   \
-  EACH(pooling)                                                                                                       \
-  EACH(pooling_gradient)                                                                                              \
-  EACH(reshape)                                                                                                       \
-  EACH(broadcast) EACH(transpose) EACH(slice) EACH(pad) EACH(concatenate) EACH(gather) EACH(scatter_add) EACH(update) \
-      EACH(loop) EACH(carry) EACH(next) EACH(at) EACH(stack) EACH(last) EACH(loop_end) EACH(composite) EACH(whole_map)
+#define STAGECRAFT_OPERATIONS(EACH)                                                                                  \
+  EACH(input)                                                                                                        \
+  EACH(weight)                                                                                                       \
+  EACH(constant)                                                                                                     \
+  EACH(iota)                                                                                                         \
+  EACH(random)                                                                                                       \
+  EACH(map)                                                                                                          \
+  EACH(reduce)                                                                                                       \
+  EACH(product)                                                                                                      \
+  EACH(convolution)                                                                                                  \
+  EACH(convolution_input_gradient)                                                                                   \
+  EACH(convolution_filter_gradient)                                                                                  \
+  EACH(pooling)                                                                                                      \
+  EACH(pooling_gradient)                                                                                             \
+  EACH(reshape)                                                                                                      \
+  EACH(broadcast)                                                                                                    \
+  EACH(transpose)                                                                                                    \
+  EACH(slice)                                                                                                        \
+  EACH(pad) EACH(concatenate) EACH(gather) EACH(scatter_add) EACH(update) EACH(loop) EACH(carry) EACH(next) EACH(at) \
+      EACH(stack) EACH(last) EACH(loop_end) EACH(composite) EACH(whole_map)
 
 namespace stagecraft::operations {
 
@@ -7340,8 +7343,9 @@ class operation {
   constexpr operations::name& of(operations::name const*) { return name##_; }
   STAGECRAFT_OPERATIONS(STAGECRAFT_EACH)
 #undef STAGECRAFT_EACH
+  /// A constant, since compilers evaluate one faster than a call.
   template <class What>
-  static constexpr What const* tag = nullptr;
+  static constexpr kind kind_of_type = kind_of(static_cast<What const*>(nullptr));
 
  public:
   constexpr operation() : kind_(kind::constant), constant_{} {}
@@ -7353,21 +7357,26 @@ class operation {
   /// True if the operation has this type.
   template <class What>
   [[nodiscard]] constexpr bool is() const {
-    return kind_ == kind_of(tag<What>);
+    return kind_ == kind_of_type<What>;
+  }
+  /// True if the operation has one of these types. Constant evaluation takes one call for all of them.
+  template <class... What>
+  [[nodiscard]] constexpr bool is_any() const {
+    return ((kind_ == kind_of_type<What>) || ...);
   }
   /// The operation as this type, which it must have.
   template <class What>
   [[nodiscard]] constexpr What const& as() const {
-    return of(tag<What>);
+    return of(static_cast<What const*>(nullptr));
   }
   /// The operation as this type, or null.
   template <class What>
   [[nodiscard]] constexpr What const* if_is() const {
-    return is<What>() ? &of(tag<What>) : nullptr;
+    return kind_ == kind_of_type<What> ? &of(static_cast<What const*>(nullptr)) : nullptr;
   }
   template <class What>
   [[nodiscard]] constexpr What* if_is() {
-    return is<What>() ? &of(tag<What>) : nullptr;
+    return kind_ == kind_of_type<What> ? &of(static_cast<What const*>(nullptr)) : nullptr;
   }
   /// The number of its type, from 0.
   [[nodiscard]] constexpr int index() const { return static_cast<int>(kind_); }
@@ -7389,9 +7398,10 @@ class operation {
 
 /// True if the result lies in the first operand's memory: the same elements in the same order.
 [[nodiscard]] constexpr bool is_alias(operation const& what) {
-  auto const* elementwise = what.if_is<map>();
+  if (what.is<reshape>()) return true;
   if (auto const* group = what.if_is<composite>()) return !group->has_kernel;
-  return what.is<reshape>() || (elementwise != nullptr && elementwise->apply == function::identity);
+  auto const* elementwise = what.if_is<map>();
+  return elementwise != nullptr && elementwise->apply == function::identity;
 }
 
 /// An operation at its place in a list. It reads only operations before it.
@@ -7528,11 +7538,9 @@ class operation_list {
   constexpr dtype type_of(operation const& what, tracing::array_view<int const> reads) {
     auto const type = [&](std::size_t operand) { return node_of(reads[operand]).type; };
     if (auto const* of = what.if_is<whole_map>()) return type_of_result(of->apply);
-    if (is_alias(what) || what.is<broadcast>() || what.is<transpose>() || what.is<slice>() || what.is<pad>() ||
-        what.is<gather>())
-      return type(0);
-    if (what.is<carry>() || what.is<at>() || what.is<stack>() || what.is<last>()) return type(1);
-    if (what.is<next>() || what.is<concatenate>()) {
+    if (is_alias(what) || what.is_any<broadcast, transpose, slice, pad, gather>()) return type(0);
+    if (what.is_any<carry, at, stack, last>()) return type(1);
+    if (what.is_any<next, concatenate>()) {
       dtype const first = type(what.is<next>() ? 1 : 0);
       for (std::size_t i = what.is<next>() ? 2 : 1; i < reads.size(); ++i)
         if ((type(i) == dtype::int32) != (first == dtype::int32))
@@ -7550,7 +7558,7 @@ class operation_list {
     return is_choice ? type(1) : dtype::float32;
   }
   /// True of operations where gradients end: inputs and weights. Constants and random numbers have none.
-  static constexpr bool is_source(operation const& what) { return what.is<input>() || what.is<weight>(); }
+  static constexpr bool is_source(operation const& what) { return what.is_any<input, weight>(); }
 };
 
 }  // namespace stagecraft::operations
@@ -8015,6 +8023,9 @@ class composed_words {
   /// each: ONNX's LRN, of AlexNet and GoogLeNet. TensorFlow's `alpha` is ONNX's alpha / size.
   constexpr tensor local_response_normalization(tensor x, int size, float alpha = 1e-4F, float beta = 0.75F,
                                                 float bias = 1, int axis = -1);
+  /// The nearest whole number to x / scale, the even one of two, from `range.least` to `range.least` + 255: what a
+  /// layer with that `input_bytes` takes. Its gradient is 0. Counterpart: ONNX's QuantizeLinear without the zero point.
+  constexpr tensor quantize(tensor x, float scale, bytes_from range = bytes_from(-128));
   /// Adds an axis of length 1.
   constexpr tensor expand_dims(tensor x, int axis);
   /// Removes an axis of length 1.
@@ -8982,14 +8993,13 @@ class loop_sums {
       return what->apply == function::add && operand(id, 0).shape() == here.shape &&
              operand(id, 1).shape() == here.shape && is_possible(list().operand(id, 0)) &&
              is_possible(list().operand(id, 1));
-    bool is_moved = here.what.is<reshape>() || here.what.is<transpose>() || here.what.is<slice>() ||
-                    here.what.is<pad>() || here.what.is<broadcast>() || here.what.is<concatenate>();
+    bool is_moved = here.what.is_any<reshape, transpose, slice, pad, broadcast, concatenate>();
     for (int i = 0; i < here.operand_count; ++i) is_moved = is_moved && is_possible(list().operand(id, i));
     return is_moved;
   }
   constexpr void stack_operands(int id) {
     node const here = list().node_of(id);
-    bool const is_sum = here.what.is<product>() || here.what.is<reduce>();
+    bool const is_sum = here.what.is_any<product, reduce>();
     for (int i = 0; i < here.operand_count; ++i)
       if (is_sum)
         stacked(operand(id, i));
@@ -10278,10 +10288,9 @@ struct rules_of_trace {
     is_valid = moves_only = true;
     for (operations::node const& each : traced.list.nodes) {
       auto const& what = each.what;
-      moves_only = moves_only &&
-                   (what.is<operations::input>() || what.is<operations::reshape>() || what.is<operations::slice>() ||
-                    what.is<operations::pad>() || what.is<operations::concatenate>() ||
-                    what.is<operations::transpose>() || what.is<operations::broadcast>());
+      moves_only =
+          moves_only && (what.is_any<operations::input, operations::reshape, operations::slice, operations::pad,
+                                     operations::concatenate, operations::transpose, operations::broadcast>());
     }
   }
 };
@@ -13145,7 +13154,7 @@ class elementwise {
       if (live_[id] == 0) continue;
       node const& here = of.list.node_of(id);
       bool const is_whole = here.shape.size() == result.size();
-      if (here.what.is<map>() || here.what.is<broadcast>()) {
+      if (here.what.is_any<map, broadcast>()) {
         for (int i = 0; i < here.operand_count; ++i)
           if (!reads(of, of.list.operand(id, i), here.shape, result)) return;
       } else if (here.what.is<reshape>()) {
@@ -13211,7 +13220,7 @@ class elementwise {
         copies[id] = leaf;
         continue;
       }
-      if (here.what.is<reshape>() || here.what.is<broadcast>()) {
+      if (here.what.is_any<reshape, broadcast>()) {
         copies[id] = copies[of.list.operand(id, 0)];
         continue;
       }
@@ -13462,9 +13471,9 @@ struct segment {
 [[nodiscard]] constexpr bool is_taken_by_sample(node const& of, int index, extents const& operand) {
   auto const& what = of.what;
   if (what.is<gather>()) return index == 1;
-  if (what.is<convolution>() || what.is<convolution_input_gradient>()) return index == 0;
+  if (what.is_any<convolution, convolution_input_gradient>()) return index == 0;
   if (what.is<product>() && of.shape.rank == 2) return index == 0;
-  if (what.is<carry>() || what.is<next>() || what.is<at>() || what.is<stack>() || what.is<reshape>()) return true;
+  if (what.is_any<carry, next, at, stack, reshape>()) return true;
   return operand.rank > 0 && operand.rank == of.shape.rank && operand[0] == of.shape[0];
 }
 
@@ -13565,7 +13574,7 @@ class step_segments {
   }
   [[nodiscard]] constexpr bool has_no_work(int position) const {
     auto const& what = node_at(position).what;
-    return is_alias(what) || what.is<input>() || what.is<weight>() || what.is<constant>() || what.is<update>();
+    return is_alias(what) || what.is_any<input, weight, constant, update>();
   }
   /// The operation that computes a value.
   [[nodiscard]] constexpr int source_of(int id) const {
@@ -13588,7 +13597,7 @@ class step_segments {
   }
   [[nodiscard]] constexpr bool is_divisible(int id) const {
     node const& here = list_->node_of(id);
-    if (here.what.is<loop>() || here.what.is<loop_end>()) return true;
+    if (here.what.is_any<loop, loop_end>()) return true;
     if (!is_multiple(here.shape)) return false;
     for (int i = 0; i < here.operand_count; ++i) {
       auto const& operand = list_->node_of(list_->operand(id, i));
@@ -13718,7 +13727,7 @@ class product_joins {
     product_join made{id};
     for (int const next : behind) {
       auto const& here = list_->node_of(next);
-      if (here.what.is<loop>() || here.what.is<loop_end>()) break;
+      if (here.what.is_any<loop, loop_end>()) break;
       int const result = made.sum >= 0 ? made.sum : id;
       if (made.sum < 0 && readers_[id] == 1) find_sum(made, next, is_free);
       if (here.what.is<stack>() && list_->operand(next, 1) == result && here.what.as<stack>().axis < 2)
@@ -13944,7 +13953,7 @@ class steps {
     int source = traced_->outputs[0];
     while (is_alias(traced_->list.node_of(source).what)) source = traced_->list.operand(source, 0);
     auto const& what = traced_->list.node_of(source).what;
-    if (what.is<input>() || what.is<weight>() || what.is<constant>() || what.is<last>()) return;
+    if (what.is_any<input, weight, constant, last>()) return;
     is_output_[source] = 1;
     for (int id = source + 1; id < traced_->forward_count; ++id)
       if (is_alias(traced_->list.node_of(id).what)) is_output_[id] = is_output_[traced_->list.operand(id, 0)];
@@ -13952,9 +13961,8 @@ class steps {
   /// True if a result of the forward step is worth its memory.
   [[nodiscard]] constexpr bool is_worth_keeping(int id) const {
     auto const& what = traced_->list.node_of(id).what;
-    return what.is<reduce>() || what.is<product>() || what.is<convolution>() || what.is<convolution_input_gradient>() ||
-           what.is<convolution_filter_gradient>() || what.is<pooling>() || what.is<gather>() || what.is<stack>() ||
-           what.is<last>();
+    return what.is_any<reduce, product, convolution, convolution_input_gradient, convolution_filter_gradient, pooling,
+                       gather, stack, last>();
   }
   /// The copy of a weight that the forward step changes, or -1.
   [[nodiscard]] constexpr int copy_of(int id) const {
@@ -13997,7 +14005,7 @@ class steps {
     tracing::growing_array<int> ends;  // and the next values of states
     for (int id = first; id < traced_->list.size(); ++id) {
       auto const& what = traced_->list.node_of(id).what;
-      if (what.is<next>() || what.is<loop_end>()) ends.push_back(id);
+      if (what.is_any<next, loop_end>()) ends.push_back(id);
     }
     for (bool changed = true; changed;) {
       changed = false;
@@ -14071,6 +14079,7 @@ class value_places {
     if (!is_forward && carried_out.backward_reads_output)
       for (int id = 0; id < traced.forward_count; ++id)
         if (carried_out.is_output(id)) places[id] = {storage::output, 0, 0};
+    find_roots();
     if (is_forward) {
       auto& output = places[root(traced.outputs[0])];
       if (output.in == storage::nowhere) output = {storage::output, 0, 0};
@@ -14099,23 +14108,28 @@ class value_places {
   [[nodiscard]] constexpr bool runs(int id) const { return positions_[id] >= 0; }
 
   /// The operation in whose memory the value of `id` lies.
-  [[nodiscard]] constexpr int root(int id) const {
-    while (true) {
-      auto const& what = list_->node_of(id).what;
-      if (places[id].in == storage::kept || places[id].in == storage::output) return id;
-      if (what.is<last>())
-        id = next_of(list_->operand(id, 1));
-      else if (is_alias(what))
-        id = list_->operand(id, 0);
-      else
-        return id;
-    }
-  }
-  /// The next value of a state.
-  [[nodiscard]] constexpr int next_of(int state) const {
+  [[nodiscard]] constexpr int root(int id) const { return roots_[id]; }
+  /// Finds the roots of all operations once, since many are asked for: operands stand before what reads them.
+  constexpr void find_roots() {
+    tracing::growing_array<int> next_of;  // the next value of each state
     for (int const id : *order_)
-      if (list_->node_of(id).what.is<next>() && list_->operand(id, 1) == state) return id;
-    return state;
+      if (list_->node_of(id).what.is<next>()) {
+        if (next_of.empty()) next_of.assign(places.size(), -1);
+        if (int& value = next_of[list_->operand(id, 1)]; value < 0) value = id;
+      }
+    roots_.reserve(places.size());
+    for (int id = 0; id < list_->size(); ++id) {
+      auto const& what = list_->node_of(id).what;
+      int from = id;
+      if (places[id].in == storage::kept || places[id].in == storage::output) {
+      } else if (what.is<last>()) {
+        from = list_->operand(id, 1);
+        if (!next_of.empty() && next_of[from] >= 0) from = next_of[from];
+      } else if (is_alias(what)) {
+        from = list_->operand(id, 0);
+      }
+      roots_.push_back(from == id ? id : roots_[from]);
+    }
   }
   constexpr void place_leaves(trace const& traced) {
     for (int id = 0; id < list_->size(); ++id) {
@@ -14159,9 +14173,7 @@ class value_places {
     tracing::growing_array<int> live_of(places.size(), -1);
     for (int const id : *order_) {
       auto const& what = list_->node_of(id).what;
-      if (places[id].in != storage::nowhere || root(id) != id || what.is<loop>() || what.is<loop_end>() ||
-          what.is<update>())
-        continue;
+      if (places[id].in != storage::nowhere || root(id) != id || what.is_any<loop, loop_end, update>()) continue;
       live_of[id] = static_cast<int>(lives.size());
       lives.push_back({id, positions_[id], positions_[id], floats_of(id), false});
     }
@@ -14229,13 +14241,13 @@ class value_places {
   }
   [[nodiscard]] constexpr bool stays(int id) const {
     auto const& what = list_->node_of(id).what;
-    return what.is<carry>() || what.is<next>() || what.is<stack>();
+    return what.is_any<carry, next, stack>();
   }
   operation_list const* list_;
   tracing::growing_array<int> const* order_;
   tracing::growing_array<segment> const* segments_;
   int batch_;
-  tracing::growing_array<int> positions_;
+  tracing::growing_array<int> positions_, roots_;
 };
 
 }  // namespace stagecraft::operations
@@ -14300,7 +14312,7 @@ struct traced_needs {
       auto const& what = traced.list.node_of(id).what;
       auto const* elementwise = what.if_is<map>();
       bool const is_moved =
-          what.is<slice>() || what.is<pad>() || (elementwise != nullptr && elementwise->apply == function::negative);
+          what.is_any<slice, pad>() || (elementwise != nullptr && elementwise->apply == function::negative);
       if (!is_alias(what) && !(moves && is_moved)) return id;
       id = traced.list.operand(id, 0);
     }
@@ -14348,11 +14360,11 @@ struct sums_call {
 
  private:
   static constexpr bool is_product(operation const& what) {
-    return what.is<product>() || what.is<convolution>() || what.is<convolution_input_gradient>();
+    return what.is_any<product, convolution, convolution_input_gradient>();
   }
   /// True of operations that may follow the sums: those of activations, and changes of shape.
   static constexpr bool is_behind(operation const& what) {
-    return what.is<map>() || what.is<constant>() || what.is<composite>() || what.is<reduce>() || what.is<reshape>();
+    return what.is_any<map, constant, composite, reduce, reshape>();
   }
   static constexpr bool adds(operation_list const& list, int id, int a, int b) {
     auto const* elementwise = list.node_of(id).what.if_is<map>();
@@ -21643,6 +21655,30 @@ struct no_other_work {
   void finish() {}
 };
 
+#if XSIMD_WITH_NEON64
+/// Adds four steps to the sums of a tile: a row's four elements are loaded at once, and each is a lane of its register
+/// that the multiply-add names. A load and broadcast for each element would cost a fifth more instructions.
+template <int RightStep, class Arch, int Rows, int Vectors>
+[[gnu::always_inline]] inline void add_lanes(batch<Arch> (&sum)[Rows][Vectors], float const* left, std::int64_t row,
+                                             float const* right) {
+  float32x4_t elements[Rows];
+#pragma GCC unroll 16
+  for (int i = 0; i < Rows; ++i) elements[i] = vld1q_f32(left + i * row);
+  auto const step = [&]<int Lane>() __attribute__((always_inline)) {
+#pragma GCC unroll 4
+    for (int j = 0; j < Vectors; ++j) {
+      float32x4_t const factors = vld1q_f32(right + Lane * RightStep + j * 4);
+#pragma GCC unroll 16
+      for (int i = 0; i < Rows; ++i) sum[i][j] = vfmaq_laneq_f32(sum[i][j].data, factors, elements[i], Lane);
+    }
+  };
+  step.template operator()<0>();
+  step.template operator()<1>();
+  step.template operator()<2>();
+  step.template operator()<3>();
+}
+#endif
+
 /// sum[i][j] = the sum over all steps s, as defined by Terms, of left[i * left_stride + s] * right[s * RightStep + j *
 /// lanes ...]; for a transposed left factor, left[i + s * left_stride]. With Ahead > 0 the right factor is prefetched
 /// Ahead floats ahead: where a tile has one row, reading it is all the work. Calls finish(i, j, sum[i][j]) for every i
@@ -21687,6 +21723,12 @@ inline void multiply_tile(float const* left, Stride left_stride, float const* ri
     left += sums * left_step;
     right += sums * RightStep;
   };
+#if XSIMD_WITH_NEON64
+  if constexpr (sums == 1 && !IsLeftTransposed && Ahead == 0 && OtherWork::every == 0 && width == 4 &&
+                std::is_same_v<Terms, float_terms> && std::is_same_v<Register, batch<Arch>>)
+    for (; s + 4 <= steps; s += 4, left += 4, right += 4 * RightStep)
+      add_lanes<RightStep, Arch>(sum[0], left, left_row, right);
+#endif
   constexpr int every = OtherWork::every;
   if constexpr (every > 0)
     while (s + every * sums <= steps) {
@@ -33138,7 +33180,7 @@ class transfers {
     if (here.operand_count == 0) return fail();
     int const source = traced_->list.operand(id, 0);
     extents const& from = shape_of(source);
-    if (what.is<reshape>() || what.is<composite>()) return find(source);
+    if (what.is_any<reshape, composite>()) return find(source);
     if (auto const* part = what.if_is<slice>(); part != nullptr && part->step == 1)
       return sliced(find(source), from, here.shape, part->axis, part->begin);
     if (auto const* wider = what.if_is<pad>())
@@ -40165,9 +40207,8 @@ struct plan_of_initializer : weight_plan<trace_of_initializer<Initializer, Whole
 constexpr bool has_weight_lowering(operations::plan_view const& plan) {
   for (int const id : plan.forward) {
     auto const& [what, shape, first, operands, has_gradient, type] = plan.nodes[id];
-    bool const is_known = is_alias(what) || what.is<operations::map>() || what.is<operations::reduce>() ||
-                          what.is<operations::broadcast>() || what.is<operations::input>() ||
-                          what.is<operations::constant>();
+    bool const is_known = is_alias(what) || what.is_any<operations::map, operations::reduce, operations::broadcast,
+                                                        operations::input, operations::constant>();
     if (!is_known) return false;
   }
   return true;
@@ -49400,7 +49441,7 @@ class task_list_builder {
   [[nodiscard]] constexpr bool is_same_as_operand(int id) const {
     operations::operation const& what = node_of(id).what;
     auto const* elementwise = what.if_is<operations::map>();
-    return what.is<operations::reshape>() || what.is<operations::composite>() ||
+    return what.is_any<operations::reshape, operations::composite>() ||
            (elementwise != nullptr && elementwise->apply == operations::function::identity);
   }
 
@@ -49420,7 +49461,7 @@ class task_list_builder {
       is_behind = is_behind || other == id;
       if (!is_behind) continue;
       operations::operation const& what = node_of(other).what;
-      has_loop = has_loop || what.is<operations::loop>() || what.is<operations::loop_end>();
+      has_loop = has_loop || what.is_any<operations::loop, operations::loop_end>();
       for (int i = 0; i < node_of(other).operand_count; ++i)
         if (operand(other, i) == id) {
           if (reader >= 0 || has_loop) return -1;
@@ -50839,10 +50880,9 @@ class traced_steps {
   [[nodiscard]] constexpr int source_of(int id) const {
     while (builder.is_same_as_operand(id)) id = builder.operand(id, 0);
     operations::operation const& what = builder.node_of(id).what;
-    bool const has_own = what.is<operations::input>() || what.is<operations::weight>() ||
-                         what.is<operations::constant>() || what.is<operations::carry>() ||
-                         what.is<operations::last>() || what.is<operations::broadcast>() ||
-                         what.is<operations::transpose>() || builder.is_kept(id);
+    bool const has_own = what.is_any<operations::input, operations::weight, operations::constant, operations::carry,
+                                     operations::last, operations::broadcast, operations::transpose>() ||
+                         builder.is_kept(id);
     if (has_own || builder.targets[id] >= 0) return -1;
     for (int const computed : builder.order())
       if (computed == id) return id;
@@ -51617,13 +51657,11 @@ constexpr traced_steps<> lower_traced_step() {
 constexpr int simple_tasks(operations::node const& of) {
   operations::operation const& what = of.what;
   if (of.shape.rank > box_axes::count) return -1;
-  if (is_alias(what) || what.is<operations::input>() || what.is<operations::weight>() ||
-      what.is<operations::constant>())
-    return 0;
+  if (is_alias(what) || what.is_any<operations::input, operations::weight, operations::constant>()) return 0;
   if (what.is<operations::concatenate>()) return of.operand_count;
   auto const* part = what.if_is<operations::pad>();
-  bool const is_simple = what.is<operations::map>() || what.is<operations::reduce>() || what.is<operations::random>() ||
-                         what.is<operations::slice>() || what.is<operations::broadcast>() ||
+  bool const is_simple = what.is_any<operations::map, operations::reduce, operations::random, operations::slice,
+                                     operations::broadcast>() ||
                          (part != nullptr && (part->step == 1 || part->step == -1));
   return is_simple ? 1 : -1;
 }
@@ -81244,6 +81282,10 @@ constexpr tensor composed_words::local_response_normalization(tensor x, int size
   tensor sum = ops().slice(padded, axis, 0, length);
   for (int i = 1; i < size; ++i) sum = sum + ops().slice(padded, axis, i, length);
   return x * exp(log(sum * (alpha / static_cast<float>(size)) + bias) * -beta);
+}
+constexpr tensor composed_words::quantize(tensor x, float scale, bytes_from range) {
+  constexpr int most = 255;
+  return minimum(maximum(round(x / scale), static_cast<float>(range.least)), static_cast<float>(range.least + most));
 }
 
 }  // namespace stagecraft::operations
