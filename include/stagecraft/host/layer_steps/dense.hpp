@@ -6,6 +6,7 @@
 #include <stagecraft/host/layer_steps/activation_epilogue.hpp>
 #include <stagecraft/host/steps/bfloat16_weight.hpp>
 #include <stagecraft/host/steps/layer_steps.hpp>
+#include <stagecraft/host/steps/step_weights.hpp>
 #include <stagecraft/kernels/product/matmul.hpp>
 #include <stagecraft/kernels/product/matmul_gradient.hpp>
 #include <stagecraft/kernels/update/update.hpp>
@@ -52,6 +53,11 @@ struct kernel_steps<layer_kernel::product, L> {
     static constexpr bool multiplies_pairs = bfloat16_kernel_of_call<typename Call::plan, Call::call>::multiplies_pairs;
     static constexpr bool pads_inputs = multiplies_pairs && inputs % 2 != 0;
     static constexpr long long forward_floats = pads_inputs ? behind_factor(1LL * rows * kernels::pairs_of(inputs)) : 0;
+    /// The sum of one unit of one sample, with a copy of its weights one after the other.
+    static constexpr bool is_dot = rows == 1 && units == 1 && Call::plan::threads == 1 && !multiplies_pairs &&
+                                   !is_half(Call::plan::stored) && !Call::plan::trains &&
+                                   only_infers<Call::plan::training> && Call::plan::is_whole &&
+                                   kernels::has_dot<inputs, typename Call::architecture>;
     using gradients = gradients_of_pairs<rows, inputs, units, typename Call::architecture>;
   };
   template <class Call, bool Backward>
@@ -76,6 +82,29 @@ struct kernel_steps<layer_kernel::product, L> {
     return shapes<Call>::multiplies_pairs ? workspace<Call>() : 0;
   }
 
+  /// See prepared_weights.
+  template <class Call>
+  static constexpr long long prepared_floats() {
+    return shapes<Call>::is_dot ? shapes<Call>::inputs : 0;
+  }
+  template <class Call>
+  static void prepare(Call const& call, float* to) {
+    using s = shapes<Call>;
+    kernels::packed_matrix<s::inputs, 1, typename Call::architecture>::unpack(call.weight(0), to);
+  }
+
+  /// See call_steps. Softmax reads its row in whole registers.
+  template <class Call>
+  static constexpr bool stays_in_bounds() {
+    return !shapes<Call>::multiplies_pairs && shapes<Call>::epilogue::in_registers;
+  }
+  template <class Call>
+  static constexpr bool writes_last() {
+    return shapes<Call>::rows == 1 &&
+           shapes<Call>::units <=
+               kernels::packed_matrix<1, shapes<Call>::units, typename Call::architecture>::panel_columns;
+  }
+
   template <class Call>
   static void forward(Call const& call) {
     using s = shapes<Call>;
@@ -90,6 +119,9 @@ struct kernel_steps<layer_kernel::product, L> {
       if constexpr (s::multiplies_pairs)
         kernels::matmul_of_pairs<s::rows, s::inputs, s::units, typename Call::architecture>(
             s::pads_inputs ? padded(part) : part.stored_input(0), part.weight(0), y, epilogue, part.share());
+      else if constexpr (s::is_dot)
+        kernels::dot<s::inputs, typename Call::architecture>(
+            part.input(0), part.memory.prepared + prepared_place<typename Call::plan, Call::call>, y, epilogue);
       else
         kernels::matmul<s::rows, s::inputs, s::units, typename Call::architecture>(part.input(0), part.weight(0), y,
                                                                                    epilogue, part.share());

@@ -178,6 +178,13 @@ struct inlined_plan : rows_of_plan<Call> {
   }
   static constexpr int kept_floats = kept_place(-1);
 
+  /// True if nothing is read from an input after the output is written: then both may be the same memory.
+  static constexpr bool writes_last = [] {
+    for (auto const& each : plan.updates)
+      if (!is_next_of_ring(each.value) && !is_computed(source(each.value))) return false;
+    return trips == 1 && is_computed(source(plan.output));
+  }();
+
  private:
   // The rules of what can be inlined.
 

@@ -45,7 +45,8 @@ class inlined_product {
       each_of<0, some>([&]<int R>() __attribute__((always_inline)) {
         constexpr int at = of.packed_before(First + R) - before, sum = Chain * some + R;
         if constexpr (of.is_half(First + R))
-          halves[sum] = kernels::fused_multiply_add(half(*number), half::load_unaligned(weights + at), halves[sum]);
+          halves[sum] = kernels::fused_multiply_add(kernels::first_half<arch>(term), half::load_unaligned(weights + at),
+                                                    halves[sum]);
         else if constexpr (is_aligned && at % layout::width == 0)
           sums[sum] = kernels::fused_multiply_add(term, value::load_aligned(weights + at), sums[sum]);
         else
