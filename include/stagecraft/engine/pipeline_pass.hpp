@@ -128,15 +128,13 @@ class pipeline_pass {
   }
   static void call_steps(memory_type& own, pass_memory& memory, float const* x, float* y) {
     policy::template begin_pass<sizes>(own.of_policy, trains, Pass, device, memory);
+    if (x == nullptr || y == nullptr) __builtin_unreachable();  // steps need not ask where to read and to write
     constexpr int input = static_cast<int>(sizes::input_call(0));
     if constexpr (reads_in_place || policy::template reads_sample<plan>())
       memory.samples = x;
     else
       std::copy_n(x, 1LL * Session::batch * Session::input_shape(0).size(), plan::address(memory, plan::value(input)));
-    if constexpr (writes_in_place) {
-      if (y == nullptr) __builtin_unreachable();  // null would mean the block
-      memory.result = y;
-    }
+    if constexpr (writes_in_place) memory.result = y;
     policy::template inputs<plan>(memory);
     [&]<std::size_t... Step>(std::index_sequence<Step...>) {
       (step<pass.steps[Step].call, false>(memory), ...);

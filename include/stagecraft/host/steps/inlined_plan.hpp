@@ -180,9 +180,10 @@ struct inlined_plan : rows_of_plan<Call> {
 
   /// True if nothing is read from an input after the output is written: then both may be the same memory.
   static constexpr bool writes_last = [] {
+    auto const is_found_before = [](int id) { return is_computed(source(id)) || is<operations::last>(source(id)); };
     for (auto const& each : plan.updates)
-      if (!is_next_of_ring(each.value) && !is_computed(source(each.value))) return false;
-    return trips == 1 && is_computed(source(plan.output));
+      if (!is_next_of_ring(each.value) && !is_found_before(each.value)) return false;
+    return trips == 1 && is_found_before(plan.output);
   }();
 
  private:
