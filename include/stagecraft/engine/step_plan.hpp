@@ -108,10 +108,11 @@ struct step_plan {
   /// The only input of a model that one thread runs forward, as a whole and on floats, and its only output; -1 if there
   /// are several, or if one of them is the other. A call of the model alone may leave them where the caller has them.
   static constexpr int lone_input = [] {
+    if (!is_whole || trains || threads != 1 || is_half(stored)) return -1;
     int found = -1;
     for (int i = 0; i < static_cast<int>(graph.calls.size()); ++i)
       if (graph.call(i).is_input) found = found == -1 ? i : -2;
-    return is_whole && !trains && threads == 1 && !is_half(stored) && found >= 0 ? found : -1;
+    return found >= 0 ? found : -1;
   }();
   static constexpr int lone_output = [] {
     if (lone_input < 0 || graph.ends.size() != 1 || root(graph.ends[0]) == root(lone_input)) return -1;
