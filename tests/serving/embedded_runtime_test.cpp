@@ -47,7 +47,7 @@ class doubling_servable final : public serving::servable {
   }
   [[nodiscard]] serving::servable_description const& description() const noexcept override { return known_; }
   void run(serving::servable_feed& feed) override {
-    if (++runs <= failing_runs) throw std::bad_alloc();
+    if (++runs > working_runs && runs <= working_runs + failing_runs) throw std::bad_alloc();
     std::deque<std::vector<float>> inside;
     for (int step = 0; step < known_.iterations; ++step) {
       std::vector<float> values(static_cast<std::size_t>(known_.batch_size) * 2);
@@ -65,8 +65,8 @@ class doubling_servable final : public serving::servable {
   }
 
   bool refuses_zeros = false;
-  int failing_runs = 0;  // that have no memory for their first batch
-  int runs = 0;          // read when nothing runs
+  int working_runs = 0, failing_runs = 0;  // after those, these have no memory for their first batch
+  int runs = 0;                            // read when nothing runs
 
  private:
   static void give(serving::servable_feed& feed, std::deque<std::vector<float>>& inside) {
@@ -216,6 +216,16 @@ TEST_CASE("an execution that fails before its first batch is an error of the cal
   check_doubled(runtime.call(numbers(7, 3), 3), 7, 3);
   auto const counts = runtime.statistics();
   CHECK((counts.failed_calls == 2 && counts.failures == 2 && counts.executions == 3));
+}
+
+TEST_CASE("a call that waits with some of its outputs shares the error of an execution that does not begin") {
+  auto own = std::make_unique<doubling_servable>(2, 1, 1);
+  own->working_runs = 1;
+  own->failing_runs = 1000000;
+  serving::embedded_runtime runtime(std::move(own));
+  CHECK_THROWS_AS((void)runtime.call(numbers(1, 5), 5, 20s), serving::recoverable_runtime_error);
+  auto const counts = runtime.statistics();
+  CHECK((counts.failed_calls == 1 && counts.failures == 1 && counts.executions == 2 && counts.waiting == 0));
 }
 
 TEST_CASE("a batch has the least of several sizes that holds its samples") {

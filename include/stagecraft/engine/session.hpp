@@ -133,16 +133,9 @@ class session : public session_shape<typename Job::described> {
     requires calls_alone
   {
     if (weights_changed_) [[unlikely]]
-      return call_after_change(x, y, states);
+      return [=, this]() __attribute__((noinline, cold)) { begin_run(), call(x, y, states); }();
     if constexpr (graph.is_stateful()) alone_.kept_states = states;
     pipeline_pass<session, execution_mode::inference, 0>::call(*pointers_[0], alone_, x, y);
-  }
-  /// A function of its own, so that other calls keep no registers for it.
-  [[gnu::noinline, gnu::cold]] void call_after_change(float const* x, float* y, float* states)
-    requires calls_alone
-  {
-    begin_run();
-    call(x, y, states);
   }
 
   /// All replicas get the weights of the first one. Called before a run, and by `call`, which it must not be a part of.

@@ -5,23 +5,19 @@
 
 #include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/operations/plan/traced_plan.hpp>
+#include <stagecraft/predict/byte_loops.hpp>
 #include <stagecraft/predict/constant_weight.hpp>
 #include <stagecraft/predict/loops.hpp>
 
 namespace stagecraft::predictors {
-
-/// True if `list_steps` carries out this kind of operation.
-[[nodiscard]] constexpr bool is_carried_out(operations::operation const& what) {
-  return !(what.is<operations::random>() || what.is<operations::whole_map>() || what.is<operations::scatter_add>() ||
-           what.is<operations::pooling_gradient>() || what.is<operations::convolution_filter_gradient>());
-}
 
 /// The memory that a step reads and writes: tensors of one sample, and the states of the layer.
 struct step_memory {
   float const* const* inputs = nullptr;
   float* output = nullptr;
   float* workspace = nullptr;
-  float* const* states = nullptr;  ///< by the number of the weight; null where it is none
+  rounded_number* image = nullptr;  ///< the rounded input of a product or convolution
+  float* const* states = nullptr;   ///< by the number of the weight; null where it is none
   int trips[operations::loop::most_nested]{};
 };
 
@@ -69,6 +65,23 @@ class list_steps {
     return place.in == storage::weight && Weights::has_bytes(place.index) ? place.index : -1;
   }
 
+  /// Its loops, if a product or convolution is computed with whole numbers.
+  static constexpr byte_loops byte_loops_of(int id) {
+    extents const &x = shape_of(operand(id, 0)), &y = shape_of(id);
+    if (is<operations::product>(id)) return loops_of_product(size_of(id) / y[-1], x[-1], y[-1]);
+    return loops_of_convolution(window_loops(as<operations::convolution>(id).windows, x, y));
+  }
+  /// True for products of all rows with one matrix of bytes, and for convolutions without groups, if users want it.
+  static constexpr bool is_of_whole_numbers(int id) {
+    if (!Weights::with_whole_numbers || !(is<operations::product>(id) || is<operations::convolution>(id)) ||
+        bytes_of(operand(id, 1)) < 0)
+      return false;
+    if (is<operations::convolution>(id)) return as<operations::convolution>(id).groups == 1 && byte_loops_of(id).fits();
+    extents const &x = shape_of(operand(id, 0)), &y = shape_of(id);
+    auto const& what = as<operations::product>(id);
+    return !what.transpose_a && !what.transpose_b && x.size() / x[-1] == y.size() / y[-1] && byte_loops_of(id).fits();
+  }
+
  public:
   /// The first weight that is stored as bytes and that something else than a product or convolution reads, or a product
   /// reads otherwise than row by row; -1 if there is none.
@@ -88,6 +101,16 @@ class list_steps {
     return -1;
   }();
   static constexpr int workspace = static_cast<int>(Plan.forward_workspace + Plan.forward_sample_floats);
+  /// Numbers of the largest image of a product or convolution that is computed with whole numbers.
+  static constexpr int image = [] {
+    int most = 0;
+    for (int const id : Plan.forward)
+      if (is_of_whole_numbers(id)) {
+        int const numbers = byte_loops_of(id).numbers();
+        if (numbers > most) most = numbers;
+      }
+    return most;
+  }();
   /// True if the result is an input as it is.
   static constexpr bool is_input = Plan.forward_places[Plan.output].in == storage::input;
 
@@ -216,9 +239,16 @@ class list_steps {
       map_loop<as<operations::map>(Id).apply>(loops, written<Id>(memory), a, x<Id, (operands > 1 ? 1 : 0)>(memory),
                                               x<Id, (operands > 2 ? 2 : 0)>(memory));
     } else if constexpr (is<operations::reduce>(Id)) {
-      static constexpr auto loops = reduced_axes(Id);
+      static constexpr auto loops = reduced_axes(shape_of(Id), shape_of(operand(Id, 0)), as<operations::reduce>(Id));
       reduce_loop<as<operations::reduce>(Id).by == operations::reduction::sum>(loops, written<Id>(memory), size_of(Id),
                                                                                x<Id, 0>(memory));
+    } else if constexpr (is_of_whole_numbers(Id)) {
+      static constexpr byte_loops loops = byte_loops_of(Id);
+      constexpr int right = operand(Id, 1), inner = shape_of(weight_of(right))[-1];
+      constexpr int column = is_part_of_weight(right) && as<operations::slice>(right).axis == 1 ? offset_of(right) : 0;
+      float const step = make_image<loops>(x<Id, 0>(memory), memory.image);
+      multiply_bytes<loops, Weights, bytes_of(right), offset_of(right), inner, column>(memory.image, step,
+                                                                                       written<Id>(memory));
     } else if constexpr (is<operations::product>(Id)) {
       multiply<Id>(memory);
     } else if constexpr (is<operations::convolution>(Id)) {
@@ -247,7 +277,8 @@ class list_steps {
   template <int Id>
   static inline void move(step_memory& memory) {
     if constexpr (is<operations::broadcast>(Id) || is<operations::transpose>(Id)) {
-      static constexpr auto loops = moved_axes(Id);
+      static constexpr auto loops =
+          moved_axes<is<operations::transpose>(Id)>(shape_of(Id), shape_of(operand(Id, 0)), Plan.nodes[Id].what);
       copy_loop(loops, written<Id>(memory), x<Id, 0>(memory));
     } else if constexpr (is<operations::slice>(Id)) {
       constexpr auto what = as<operations::slice>(Id);
@@ -300,10 +331,6 @@ class list_steps {
     int const trip = memory.trips[depth];
     return (what.reversed ? trips - 1 - trip : trip) * stride(shape_of(all), what.axis);
   }
-  static constexpr extents with_one(extents one, int axis) {
-    one.insert(axis, 1);
-    return one;
-  }
 
   /// The right factor of a product, or a filter, as it is stored.
   template <int From>
@@ -327,8 +354,8 @@ class list_steps {
   static inline void multiply(step_memory& memory) {
     constexpr auto what = as<operations::product>(Id);
     constexpr int left = operand(Id, 0), right = operand(Id, 1);
-    [[maybe_unused]] constexpr extents b = shape_of(right);
-    constexpr extents a = shape_of(left), whole = shape_of(weight_of(right)), y = shape_of(Id);
+    [[maybe_unused]] static constexpr extents a = shape_of(left), b = shape_of(right), y = shape_of(Id);
+    constexpr extents whole = shape_of(weight_of(right));
     static constexpr product_loops one{.rows = y[-2],
                                        .inner = what.inner(a),
                                        .columns = y[-1],
@@ -365,23 +392,6 @@ class list_steps {
       auto const of = [&](int i) { return repeating_stride(shape_of(operand(id, i < operands ? i : 0)), axis, rank); };
       loops.add(shape_of(id)[axis], {stride(shape_of(id), axis), of(0), of(1), of(2)});
     }
-    return loops;
-  }
-  static constexpr nested_loops<2> reduced_axes(int id) {
-    nested_loops<2> loops;
-    extents const& from = shape_of(operand(id, 0));
-    for (int axis = 0; axis < from.rank; ++axis)
-      loops.add(from[axis],
-                {as<operations::reduce>(id).has(axis) ? 0 : stride(shape_of(id), axis), stride(from, axis)});
-    return loops;
-  }
-  static constexpr nested_loops<2> moved_axes(int id) {
-    nested_loops<2> loops;
-    extents const &result = shape_of(id), &from = shape_of(operand(id, 0));
-    for (int axis = 0; axis < result.rank; ++axis)
-      loops.add(result[axis], {stride(result, axis), is<operations::transpose>(id)
-                                                         ? stride(from, as<operations::transpose>(id).order[axis])
-                                                         : repeating_stride(from, axis, result.rank)});
     return loops;
   }
 };

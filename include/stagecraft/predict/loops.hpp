@@ -6,6 +6,7 @@
 #include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/operations/kinds/extents.hpp>
 #include <stagecraft/operations/kinds/map.hpp>
+#include <stagecraft/operations/kinds/operation.hpp>
 #include <stagecraft/operations/kinds/windows.hpp>
 #include <cstdint>
 
@@ -73,6 +74,33 @@ constexpr nested_loops<2> part_axes(operations::extents const& part, operations:
   for (int axis = 0; axis < part.rank; ++axis) {
     int const own = stride(part, axis), other = stride(whole, axis) * (axis == along ? step : 1);
     loops.add(part[axis], {reads_whole ? own : other, reads_whole ? other : own});
+  }
+  return loops;
+}
+
+constexpr operations::extents with_one(operations::extents one, int axis) {
+  one.insert(axis, 1);
+  return one;
+}
+constexpr nested_loops<2> reduced_axes(operations::extents const& result, operations::extents const& from,
+                                       operations::reduce const& by) {
+  nested_loops<2> loops;
+  for (int axis = 0; axis < from.rank; ++axis)
+    loops.add(from[axis], {by.has(axis) ? 0 : stride(result, axis), stride(from, axis)});
+  return loops;
+}
+/// The axes of a transposed tensor, or of one that is repeated.
+template <bool IsTransposed>
+constexpr nested_loops<2> moved_axes(operations::extents const& result, operations::extents const& from,
+                                     operations::operation const& what) {
+  nested_loops<2> loops;
+  for (int axis = 0; axis < result.rank; ++axis) {
+    int along = 0;
+    if constexpr (IsTransposed)
+      along = stride(from, what.as<operations::transpose>().order[axis]);
+    else
+      along = repeating_stride(from, axis, result.rank);
+    loops.add(result[axis], {stride(result, axis), along});
   }
   return loops;
 }

@@ -12,8 +12,8 @@
 #include <stagecraft/models/queries.hpp>
 #include <stagecraft/operations/plan/traced_plan.hpp>
 #include <stagecraft/plan/arena.hpp>
-#include <stagecraft/predict/constant_weight.hpp>
 #include <stagecraft/predict/list_steps.hpp>
+#include <stagecraft/predict/weights_of_model.hpp>
 #include <array>
 #include <cstddef>
 #include <span>
@@ -33,6 +33,12 @@ struct plan_of_call {
   };
   static constexpr auto const& value = frozen_draft<make>;
 };
+
+/// True if `list_steps` carries out this kind of operation.
+[[nodiscard]] constexpr bool is_carried_out(operations::operation const& what) {
+  return !(what.is<operations::random>() || what.is<operations::whole_map>() || what.is<operations::scatter_add>() ||
+           what.is<operations::pooling_gradient>() || what.is<operations::convolution_filter_gradient>());
+}
 
 /// Reports E1230 for a call that is not carried out, and E4186 for a weight that must not be bytes.
 template <class M, int Call, class Weights>
@@ -63,85 +69,6 @@ constexpr diagnostic find_problem_of_call() {
   return problem;
 }
 
-/// The numbers of a weight that come from an array: states stand in the predictor.
-constexpr bool is_constant(parameter const& weight) { return !weight.between_batches; }
-
-/// The arrays of the weights: found by their names, or by their places if they have none.
-template <class M, auto const& Weights>
-struct weights_of_model {
-  static constexpr auto const& graph = graph_of<M>;
-  static constexpr int given = static_cast<int>(std::size(Weights));
-
-  static constexpr bool have_names = !Weights[0].name.empty();
-
-  /// The array of a weight; -1 if no array, or more than one, has its name.
-  static constexpr int find_entry(int parameter) {
-    int entry = have_names ? -1 : 0;
-    if (!have_names) {
-      for (int i = 0; i < parameter; ++i) entry += is_constant(graph.parameters[i]) ? 1 : 0;
-      return entry;
-    }
-    std::string_view const layer = graph.layer(graph.layer_of_parameter(parameter)).name;
-    for (int i = 0; i < given; ++i)
-      if (Weights[i].is_named(layer, graph.parameters[parameter].name)) {
-        if (entry >= 0) return -1;
-        entry = i;
-      }
-    return entry;
-  }
-  static constexpr auto entries = [] {
-    std::array<int, graph.parameters.size()> result{};
-    for (int i = 0; i < static_cast<int>(result.size()); ++i)
-      if (is_constant(graph.parameters[i])) result[i] = find_entry(i);
-    return result;
-  }();
-  static constexpr int entry_of(int parameter) { return entries[parameter]; }
-  static constexpr std::size_t bytes() {
-    std::size_t sum = 0;
-    for (constant_weight const& each : Weights) sum += each.size_in_bytes();
-    return sum;
-  }
-  static constexpr diagnostic find_problem() {
-    diagnostic problem;
-    int all = 0;
-    for (parameter const& each : graph.parameters) all += is_constant(each) ? 1 : 0;
-    if (given != all) {
-      problem.report(4185, "model '", graph.name(), "' has ", all, " weights, but ", given, " arrays are given");
-      return problem;
-    }
-    for (int i = 0; i < static_cast<int>(graph.parameters.size()); ++i) {
-      auto const& weight = graph.parameters[i];
-      if (!is_constant(weight)) continue;
-      if (entry_of(i) < 0) {
-        problem.report(4185, "weight '", weight.name, "' of layer '", graph.layer(graph.layer_of_parameter(i)).name,
-                       "' needs an array of its own with its name, '<layer>/<weight>:0'");
-        return problem;
-      }
-      constant_weight const& array = Weights[entry_of(i)];
-      if (array.count == static_cast<std::size_t>(weight.size()) &&
-          (array.bytes == nullptr || array.columns == static_cast<std::size_t>(weight.shape.back())))
-        continue;
-      problem.report(4185, "weight '", weight.name, "' of layer '", graph.layer(graph.layer_of_parameter(i)).name,
-                     "' has ", weight.size(), " numbers in ", weight.shape.back(), " columns, but its array has ",
-                     static_cast<long long>(array.count),
-                     array.bytes == nullptr ? "" : ", or another number of scales");
-      return problem;
-    }
-    return problem;
-  }
-};
-
-/// The weights of one layer.
-template <class All, auto const& Weights, int Layer>
-struct weights_of_layer {
-  static constexpr int first = All::graph.layer(Layer).first_parameter;
-
-  static constexpr bool is_state(int index) { return All::graph.parameters[first + index].between_batches; }
-  static constexpr constant_weight of(int index) { return Weights[All::entry_of(first + index)]; }
-  static constexpr int columns_of(int index) { return static_cast<int>(of(index).columns); }
-  static constexpr bool has_bytes(int index) { return !is_state(index) && of(index).bytes != nullptr; }
-};
-
 /// Where a call's output lies: in the memory of the predictor, in the caller's input or output, or where the output of
 /// another call lies, which it is.
 struct tensor_place {
@@ -150,7 +77,7 @@ struct tensor_place {
 };
 
 /// The memory of a model whose calls can be carried out.
-template <class M, auto const& Weights>
+template <class M, auto const& Weights, bool WithWholeNumbers>
 class model_memory {
  public:
   using all_weights = weights_of_model<M, Weights>;
@@ -158,8 +85,8 @@ class model_memory {
   static constexpr int calls = static_cast<int>(graph.calls.size());
 
   template <int Call>
-  using steps =
-      list_steps<plan_of_call<M, Call>::value, weights_of_layer<all_weights, Weights, graph.call(Call).layer>>;
+  using steps = list_steps<plan_of_call<M, Call>::value,
+                           weights_of_layer<all_weights, Weights, graph.call(Call).layer, WithWholeNumbers>>;
 
   static constexpr int input = [] {
     for (int i = 0; i < calls; ++i)
@@ -172,18 +99,18 @@ class model_memory {
   /// The output of a call, an input as it is or a tensor of its own, and the floats that it needs beside.
   struct call_record {
     bool is_input = false;
-    int workspace = 0;
+    int workspace = 0, image = 0;
   };
   template <int Call>
   static constexpr call_record record() {
     if constexpr (graph.call(Call).is_input)
       return {};
     else
-      return {steps<Call>::is_input, steps<Call>::workspace};
+      return {steps<Call>::is_input, steps<Call>::workspace, steps<Call>::image};
   }
   struct layout {
     std::array<tensor_place, graph.calls.size()> places{};
-    long long workspace = 0, states = 0, floats = 0;
+    long long workspace = 0, states = 0, floats = 0, image = 0;
   };
   static constexpr layout memory = [] {
     layout result;
@@ -197,6 +124,7 @@ class model_memory {
       requests[i] = {i, i, source == i && !node.is_input && i != output ? node.shape.size() : 0};
       for (int const from : graph.inputs_of(i)) requests[result.places[from].root].last = i;
       if (records[i].workspace > most) most = records[i].workspace;
+      if (records[i].image > result.image) result.image = records[i].image;
     }
     long long const tensors = plan::place(requests, 4);
     for (int i = 0; i < calls; ++i) result.places[i].offset = requests[i].offset;
@@ -216,8 +144,8 @@ class model_memory {
     return offset;
   }
 
-  static void run(float* all, float const* x, float* y) {
-    run_from<0>(all, x, y);
+  static void run(float* all, rounded_number* image, float const* x, float* y) {
+    run_from<0>(all, image, x, y);
     if constexpr (constexpr int root = memory.places[output].root; root != output)
       copy(address<root>(all, x, y), y, output_floats);
   }
@@ -236,16 +164,16 @@ class model_memory {
       return all + place.offset;
   }
   template <int Call>
-  static inline void run_from(float* all, float const* x, float* y) {
+  static inline void run_from(float* all, rounded_number* image, float const* x, float* y) {
     if constexpr (Call < calls) {
-      run_call<Call>(all, x, y);
-      run_from<Call + 1>(all, x, y);
+      run_call<Call>(all, image, x, y);
+      run_from<Call + 1>(all, image, x, y);
     }
   }
   template <int Call>
-  static inline void run_call(float* all, float const* x, float* y) {
+  static inline void run_call(float* all, rounded_number* image, float const* x, float* y) {
     if constexpr (!graph.call(Call).is_input)
-      run_layer<Call>(all, x, y, std::make_index_sequence<graph.call(Call).input_count>{},
+      run_layer<Call>(all, image, x, y, std::make_index_sequence<graph.call(Call).input_count>{},
                       std::make_index_sequence<graph.layer_of(Call).parameter_count>{});
   }
   template <int Call, std::size_t Input>
@@ -254,11 +182,11 @@ class model_memory {
   static constexpr int parameter_of = graph.layer_of(Call).first_parameter + static_cast<int>(Weight);
   /// A function of its own, so that its variables are on the stack only while it runs.
   template <int Call, std::size_t... Input, std::size_t... Weight>
-  [[gnu::noinline]] static void run_layer(float* all, float const* x, float* y, std::index_sequence<Input...>,
-                                          std::index_sequence<Weight...>) {
+  [[gnu::noinline]] static void run_layer(float* all, rounded_number* image, float const* x, float* y,
+                                          std::index_sequence<Input...>, std::index_sequence<Weight...>) {
     float const* const in[]{address<input_call<Call, Input>>(all, x, y)...};
     float* const states[]{state<parameter_of<Call, Weight>>(all)..., nullptr};
-    step_memory of{in, const_cast<float*>(address<Call>(all, x, y)), all + memory.workspace, states, {}};
+    step_memory of{in, const_cast<float*>(address<Call>(all, x, y)), all + memory.workspace, image, states, {}};
     steps<Call>::forward(of);
   }
   template <int Parameter>
@@ -316,10 +244,21 @@ class refused_predictor {
   void reset_states() noexcept {}
 };
 
-/// The type that `static_predictor` names.
-template <class M, auto const& Weights>
+/// The rounded input of a product or convolution; nothing in a predictor that computes with floats.
+template <long long Count>
+struct image_memory {
+  alignas(4) rounded_number numbers[Count]{};
+  rounded_number* begin() { return numbers; }
+};
+template <>
+struct image_memory<0> {
+  static rounded_number* begin() { return nullptr; }
+};
+
+/// The type that `static_predictor` and `int8_predictor` name.
+template <class M, auto const& Weights, bool WithWholeNumbers>
 class predictor_of_arrays {
-  using memory = model_memory<M, Weights>;
+  using memory = model_memory<M, Weights, WithWholeNumbers>;
 
  public:
   /// Numbers of one sample of the model's input and output, row by row.
@@ -327,7 +266,8 @@ class predictor_of_arrays {
   /// Bytes of the arrays of the weights, which a linker puts into flash.
   static constexpr std::size_t weight_bytes = memory::all_weights::bytes();
   /// Bytes that the object takes: tensors between layers, what layers need, and states.
-  static constexpr std::size_t memory_bytes = sizeof(float) * memory::memory.floats;
+  static constexpr std::size_t memory_bytes =
+      sizeof(float) * memory::memory.floats + (sizeof(rounded_number) * memory::memory.image + 15) / 16 * 16;
   /// Bytes of the stack that a call takes at most in an optimized program (-O2, -Os) for a 32-bit Arm processor.
   static constexpr std::size_t stack_bytes = [] {
     std::size_t most = 0;  // pointers to the tensors of a layer
@@ -349,7 +289,7 @@ class predictor_of_arrays {
 
   /// Computes the output of one sample. It allocates nothing and cannot fail. `x` and `y` do not overlap.
   void operator()(std::span<float const, inputs> x, std::span<float, outputs> y) noexcept {
-    memory::run(floats_, x.data(), y.data());
+    memory::run(floats_, image_.begin(), x.data(), y.data());
   }
   /// Returns the outputs that the other one writes.
   [[nodiscard]] std::array<float, outputs> operator()(std::span<float const, inputs> x) noexcept {
@@ -364,14 +304,15 @@ class predictor_of_arrays {
 
  private:
   alignas(16) float floats_[memory::memory.floats]{};
+  [[no_unique_address]] image_memory<memory::memory.image> image_;
 };
 
-template <class M, auto const& Weights, bool Failed = problem_of_predictor<M, Weights>.failed()>
+template <class M, auto const& Weights, bool WithWholeNumbers, bool Failed = problem_of_predictor<M, Weights>.failed()>
 struct choose_predictor {
-  using type = predictor_of_arrays<M, Weights>;
+  using type = predictor_of_arrays<M, Weights, WithWholeNumbers>;
 };
-template <class M, auto const& Weights>
-struct choose_predictor<M, Weights, true> {
+template <class M, auto const& Weights, bool WithWholeNumbers>
+struct choose_predictor<M, Weights, WithWholeNumbers, true> {
   using type = refused_predictor;
 };
 
@@ -393,7 +334,22 @@ namespace stagecraft {
 /// out, E4185 weights of another model, E4186 a weight that must be floats.
 template <Model M, auto const& Weights,
           class Verdict = typename detail::early_verdict<predictors::problem_of_predictor<M, Weights>>::checked>
-using static_predictor = typename Verdict::template model<typename predictors::choose_predictor<M, Weights>::type>;
+using static_predictor =
+    typename Verdict::template model<typename predictors::choose_predictor<M, Weights, false>::type>;
+
+/// A static_predictor that computes products and convolutions with weights of bytes in whole numbers: the input of each
+/// is rounded to steps of its largest absolute value / 127, 8-bit numbers are multiplied, sums have 32 bits, and
+/// results are floats, as everything else. No samples are needed to find ranges. On a Cortex-M4 it takes a fifth to two
+/// fifths of static_predictor's instructions; `memory_bytes` grows by the rounded input of the largest layer. Where an
+/// input is infinite or NaN, all results of the layer are NaN. Groups of a convolution are computed with floats.
+///
+///     static constinit sc::int8_predictor<models::digits, models::digits_weights> net;
+///     net(pixels, scores);
+///
+/// Errors, by the compiler: those of static_predictor.
+template <Model M, auto const& Weights,
+          class Verdict = typename detail::early_verdict<predictors::problem_of_predictor<M, Weights>>::checked>
+using int8_predictor = typename Verdict::template model<typename predictors::choose_predictor<M, Weights, true>::type>;
 
 }  // namespace stagecraft
 

@@ -256,12 +256,10 @@ class embedded_runtime {
             counts_.failed_calls += part.call->finish(found) ? 1 : 0;
           }
       counts_.failed_calls += queue_.fail_in_servable(found);
-      // The next execution would most likely fail before its first batch, too, and so on until the calls' time is over.
-      if (!has_begun) counts_.failed_calls += queue_.fail_waiting(found);
-      if (!goes_on(found)) {
-        counts_.failed_calls += queue_.fail_all(found);
-        accepts_ = runs_ = false;
-      }
+      // The next execution would most likely fail before its first batch, too, and so on until the calls' time is over:
+      // also that of calls which have outputs of some samples, and wait for a place for the others.
+      if (!has_begun || !goes_on(found)) counts_.failed_calls += queue_.fail_all(found);
+      if (!goes_on(found)) accepts_ = runs_ = false;
     }
     for (auto& batches : in_servable_) batches.clear();
     in_flight_ = 0;

@@ -27,15 +27,23 @@ struct drawn_floats {
     for (float& each : at) each = largest * numbers.next();
   }
 };
-template <std::size_t Count, std::size_t Columns>
+template <std::size_t Count>
 struct drawn_bytes {
   std::int8_t at[Count]{};
-  float scales[Columns]{};
 
-  constexpr explicit drawn_bytes(std::uint32_t seed, float largest) {
+  constexpr explicit drawn_bytes(std::uint32_t seed) {
     drawn_numbers numbers{seed};
     for (auto& each : at) each = static_cast<std::int8_t>(127.0F * numbers.next());
-    for (float& each : scales) each = largest / 127.0F * (1.0F + 0.5F * numbers.next());
+  }
+};
+/// Scales with which bytes are numbers up to 1.5 times the largest.
+template <std::size_t Columns>
+struct drawn_scales {
+  float at[Columns]{};
+
+  constexpr explicit drawn_scales(std::uint32_t seed, float largest) {
+    drawn_numbers numbers{seed};
+    for (float& each : at) each = largest / 127.0F * (1.0F + 0.5F * numbers.next());
   }
 };
 
@@ -56,17 +64,24 @@ inline constexpr drawn_floats<100352> perceptron_kernel(1, 0.1F);
 inline constexpr sc::constant_weight perceptron_weights[]{perceptron_kernel.at, perceptron_bias.at,
                                                           perceptron_kernel_1.at, perceptron_bias_1.at};
 #else
-inline constexpr drawn_bytes<100352, 128> perceptron_kernel(1, 0.1F);
-inline constexpr sc::constant_weight perceptron_weights[]{
-    {perceptron_kernel.at, perceptron_kernel.scales}, perceptron_bias.at, perceptron_kernel_1.at, perceptron_bias_1.at};
+inline constexpr drawn_bytes<100352> perceptron_kernel(1);
+inline constexpr drawn_scales<128> perceptron_kernel_scales(21, 0.1F);
+inline constexpr sc::constant_weight perceptron_weights[]{{perceptron_kernel.at, perceptron_kernel_scales.at},
+                                                          perceptron_bias.at,
+                                                          perceptron_kernel_1.at,
+                                                          perceptron_bias_1.at};
 #endif
 
-inline constexpr drawn_floats<640> keywords_kernel(5, 0.2F);
+inline constexpr drawn_bytes<640> keywords_kernel(5);
+inline constexpr drawn_scales<8> keywords_kernel_scales(25, 0.2F);
 inline constexpr drawn_floats<8> keywords_bias(6, 0.1F);
-inline constexpr drawn_bytes<12000, 12> keywords_kernel_1(7, 0.2F);
+inline constexpr drawn_bytes<12000> keywords_kernel_1(7);
+inline constexpr drawn_scales<12> keywords_kernel_1_scales(27, 0.2F);
 inline constexpr drawn_floats<12> keywords_bias_1(8, 0.1F);
-inline constexpr sc::constant_weight keywords_weights[]{
-    keywords_kernel.at, keywords_bias.at, {keywords_kernel_1.at, keywords_kernel_1.scales}, keywords_bias_1.at};
+inline constexpr sc::constant_weight keywords_weights[]{{keywords_kernel.at, keywords_kernel_scales.at},
+                                                        keywords_bias.at,
+                                                        {keywords_kernel_1.at, keywords_kernel_1_scales.at},
+                                                        keywords_bias_1.at};
 
 inline constexpr drawn_floats<80> amplifier_kernel(9, 0.5F);
 inline constexpr drawn_floats<1600> amplifier_recurrent(10, 0.4F);

@@ -42,7 +42,7 @@ bool can_be_bytes(stored_tensor const& tensor, io::json const& config) {
   if (tensor.shape.size() == 2) return true;
   auto const before = name.substr(0, slash);
   auto const type = class_of(config, before.substr(before.rfind('/') + 1));  // npos + 1 is 0
-  return type == "Conv1D" || type == "Conv2D" || type == "Conv3D";
+  return type == "Conv1D" || type == "Conv2D";
 }
 
 source_text float_text(float number) {

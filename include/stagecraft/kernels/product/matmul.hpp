@@ -55,7 +55,7 @@ struct store_two_outputs {
 
 /// Stores the sums of a tile whose first element is y[first]: adds them to the result if `add`, passes them to `output`
 /// if `last`, else writes them.
-template <int Vectors, int LastLanes, class Arch, class Stride, class Output>
+template <int Vectors, int LastLanes, class Arch, class Terms, class Stride, class Output>
 struct tile_store {
   float* y;
   Stride stride;
@@ -67,7 +67,7 @@ struct tile_store {
 
   template <int Lanes>
   void store(batch<Arch> sum, std::int64_t element, int at) const {
-    if (add) sum = sum + load_lanes<Lanes, Arch>(y + element);
+    if (add) sum = Terms::join(sum, load_lanes<Lanes, Arch>(y + element));
     if (last)
       output.template store<Lanes>(sum, y, at, element);
     else
@@ -107,7 +107,7 @@ inline void multiply_panel(int first_tile, int last_tile, float const* left, flo
   for_each_tile<cut_rows<Arch>(M, vectors)>(first_tile, last_tile, [&]<int Height>(int row) {
     float const* const first = left + std::int64_t{row} * LeftStride;
     auto const store = [&](auto stride) {
-      return tile_store<vectors, last_lanes, Arch, decltype(stride), Output>{
+      return tile_store<vectors, last_lanes, Arch, Terms, decltype(stride), Output>{
           y, stride, std::int64_t{row} * Stride + column, column, add, last, output};
     };
     if constexpr (is_shared_tile<Arch>(Height, vectors, LeftStride))

@@ -19,7 +19,7 @@ class table_text {
   table_text(std::string_view text) { append(text); }
 
   table_text& append(std::string_view text) {
-    characters_.insert(characters_.end(), text.begin(), text.end());
+    characters_.append(text.data(), text.data() + text.size());
     return *this;
   }
   table_text& append(char c) {
