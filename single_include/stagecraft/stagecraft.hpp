@@ -2816,12 +2816,19 @@ class aligned_block {
     data_ = static_cast<float*>(::operator new(bytes, alignment));
     std::memset(data_, 0, bytes);
   }
-  /// A block of which only the floats from `first` to `last` exist, at their own places.
-  [[nodiscard]] static aligned_block only(long long first, long long last) {
-    aligned_block all(last - first);
-    aligned_block part = all.share();
-    part.data_ -= first;
-    return part;
+  /// Pages of zeros from the system, which provides each when it is first written, and takes all back.
+  struct page_source {
+    void* (*take)(std::size_t bytes);
+    void (*give_back)(void* pages, std::size_t bytes) noexcept;
+  };
+  /// A block of zeros of which a process uses parts: the rest takes addresses alone.
+  [[nodiscard]] static aligned_block of_pages(long long floats, page_source const& from) {
+    aligned_block result;
+    auto const size = static_cast<std::size_t>(floats), bytes = (size + slack) * sizeof(float);
+    result.owners_ = new owners{1, nullptr, from.give_back, bytes};
+    result.owners_->all = result.data_ = static_cast<float*>(from.take(bytes));
+    result.size_ = size;
+    return result;
   }
   /// The memory keeps its place.
   aligned_block(aligned_block&& other) noexcept
@@ -2841,6 +2848,10 @@ class aligned_block {
     if (owners_ != nullptr) {
       if (owners_->count.fetch_sub(1, std::memory_order_acq_rel) > 1) return;
       all = owners_->all;
+      if (owners_->give_back != nullptr) {
+        if (all != nullptr) owners_->give_back(all, owners_->bytes);
+        all = nullptr;
+      }
       delete owners_;
     }
     ::operator delete(all, alignment);
@@ -2889,6 +2900,8 @@ class aligned_block {
   struct owners {
     std::atomic<int> count;
     float* all;  // the memory, which begins before a part of it
+    void (*give_back)(void* pages, std::size_t bytes) noexcept = nullptr;
+    std::size_t bytes = 0;
   };
 
   std::size_t size_ = 0;
@@ -21940,23 +21953,6 @@ struct gradient_storage {
       for (int k = 0; k < layer.parameter_count; ++k) floats += weights.size[first + static_cast<std::size_t>(k)];
     }
   }
-
-  /// From the first to the last float of the gradients of some weights, in all calls.
-  template <class Which>
-  [[nodiscard]] constexpr std::pair<long long, long long> range_of(Which const& which) const {
-    constexpr auto const& weights = weight_storage_of<M, Arch>;
-    long long first = floats, last = 0;
-    for (std::size_t call = 0; call < shift.size(); ++call) {
-      auto const& layer = graph_of<M>.layer_of(static_cast<int>(call));
-      for (int k = 0; k < layer.parameter_count; ++k) {
-        auto const weight = static_cast<std::size_t>(layer.first_parameter + k);
-        if (!which(weight)) continue;
-        first = std::min(first, weights.offset[weight]);
-        last = std::max(last, weights.offset[weight] + shift[call] + weights.size[weight]);
-      }
-    }
-    return {std::min(first, last), last};
-  }
 };
 
 template <class Job, class Arch>
@@ -28264,7 +28260,8 @@ template <class Arch = default_architecture>
 
 /// A function of int32, as what lies in memory for its result. `a` is a float's bits for `from_float`.
 template <class Arch = default_architecture>
-[[nodiscard]] constexpr float whole_value(operations::whole_function f, float in_a, float in_b) noexcept {
+[[nodiscard, gnu::always_inline]] constexpr inline float whole_value(operations::whole_function f, float in_a,
+                                                                     float in_b) noexcept {
   using enum operations::whole_function;
   auto const a = std::bit_cast<std::int32_t>(in_a), b = std::bit_cast<std::int32_t>(in_b);
   auto const bits_a = static_cast<std::uint32_t>(a), bits_b = static_cast<std::uint32_t>(b);
@@ -28311,11 +28308,44 @@ template <class Arch = default_architecture>
   return 0;
 }
 
+namespace detail {
+
+/// `whole_row` for a function that is known at compile time, in registers where floats lie side by side or are one.
+template <operations::whole_function F, class Arch>
+inline void whole_row_of(std::int64_t count, float* y, std::int64_t step_y, float const* a, std::int64_t step_a,
+                         float const* b, std::int64_t step_b) noexcept {
+  auto const run = [=](auto to, auto from_a, auto from_b) {
+    for (std::int64_t i = 0; i < count; ++i) y[i * to] = whole_value<Arch>(F, a[i * from_a], b[i * from_b]);
+  };
+  std::integral_constant<std::int64_t, 1> constexpr beside;
+  if (step_y != 1 || step_b > 1 || step_a > 1 || step_a < 0 || step_b < 0) return run(step_y, step_a, step_b);
+  if (step_a == 1 && step_b == 1) return run(beside, beside, beside);
+  float const one_a = *a, one_b = *b;
+  if (step_a == 1)
+    for (std::int64_t i = 0; i < count; ++i) y[i] = whole_value<Arch>(F, a[i], one_b);
+  else
+    for (std::int64_t i = 0; i < count; ++i) y[i] = whole_value<Arch>(F, one_a, step_b == 1 ? b[i] : one_b);
+}
+
+}  // namespace detail
+
 /// y = f(a, b) for `count` places, which are `step` floats apart.
 template <class Arch = default_architecture>
 inline void whole_row(operations::whole_function f, std::int64_t count, float* y, std::int64_t step_y, float const* a,
                       std::int64_t step_a, float const* b, std::int64_t step_b) noexcept {
-  for (std::int64_t i = 0; i < count; ++i) y[i * step_y] = whole_value<Arch>(f, a[i * step_a], b[i * step_b]);
+  using enum operations::whole_function;
+  if (count == 0) return;
+  // The functions that networks apply to many numbers: comparisons with a row of classes, conversions, sums.
+  switch (f) {
+    case from_float: return detail::whole_row_of<from_float, Arch>(count, y, step_y, a, step_a, b, step_b);
+    case to_float: return detail::whole_row_of<to_float, Arch>(count, y, step_y, a, step_a, b, step_b);
+    case add: return detail::whole_row_of<add, Arch>(count, y, step_y, a, step_a, b, step_b);
+    case multiply: return detail::whole_row_of<multiply, Arch>(count, y, step_y, a, step_a, b, step_b);
+    case less: return detail::whole_row_of<less, Arch>(count, y, step_y, a, step_a, b, step_b);
+    case equal: return detail::whole_row_of<equal, Arch>(count, y, step_y, a, step_a, b, step_b);
+    default:
+      for (std::int64_t i = 0; i < count; ++i) y[i * step_y] = whole_value<Arch>(f, a[i * step_a], b[i * step_b]);
+  }
 }
 
 }  // namespace stagecraft::kernels
@@ -40932,30 +40962,36 @@ namespace stagecraft::engine {
 /// Where there are several, `is_alone` is false, and these static functions exist. All processes call those of the
 /// second group in the same order, on the thread that has called `fit`; each throws if another process has failed, does
 /// something else, or does not come in time.
-/// - `most`: the highest number of processes.
+/// - `most`: the highest number of processes. `by_stage`: the devices of replicas are in several processes in any case.
 /// - `replicas_here(replicas)`, `first_replica(replicas)`: the replicas of this process, which are consecutive.
 /// - `add_up<Plan>(gradients, elements)`: adds up the gradients of this process's replicas as far as the tree of all
 ///   replicas does, in a range of a weight's elements.
 ///
-/// - `agree(round, model, trains)`: compares what the processes do next; if they train, all take over the first one's
-///   learning rate and whether it stops, which is returned.
-/// - `share_weights(session)`: copies the weights of the first process to the others.
+/// - `agree(round, model, trains, looks)`: compares what the processes do next, and returns the first one's
+///   joint_decision; if they train, all take over its learning rate, too. `looks`: callbacks look at the model.
+/// - `share_weights(session)`: copies the weights of the first process to the others that use them.
 /// - `exchange<Plan>(gradients, floats)`: the rest of the sum over replicas; each replica of this process gets it.
 /// - `begin_sum(number, gradients, floats)`: begins a part of this sum, if this process has one replica, while its
 ///   backward pass still runs; `go_on<Plan>()` looks after what has begun. `exchange` then waits for all parts.
+/// - `scatter_sums<Sizes, Plan>(gradients, is_shared)`, `gather_weights<Sizes>(weights, is_shared)`: in place of
+///   `exchange`, where each replica has a shard of the optimizer's state: replicas get the sums of their shards, and,
+///   after updates, all get the weights of each shard. `is_shared[i]`: weight i is one of those that are trained.
 /// - `gather(values, bytes, replicas)`: `values` has `bytes` bytes for each replica; those of this process's replicas
 ///   are copied to all others.
 /// - `send(process, data, bytes)`: copies bytes of the process with this number to the others.
 ///
 /// If `most` processes cannot have equal numbers of whole replicas, the devices of a replica may be in several of them
-/// (`Sizes::splits`). All devices are numbered, those of a replica after those of the one before:
-/// - `process_of(device, devices)`, `first_of(process, devices)`: the process of a device, and the first device of a
-///   process; those of a process are consecutive. `number()`, `count()`: this process, and how many there are.
+/// (`Sizes::splits`):
+/// - `process_of(replica, replicas, device, devices)`: the process of a replica's device. If it has the same device of
+///   several replicas, these are consecutive. `number()`, `count()`: this process, and how many there are;
+///   `check_count()` throws if these are too many.
+/// - `pages`: an aligned_block::page_source for weights, of which a process uses those of its devices.
 /// - `messages<Sizes, Mode, Pass>`: pass_messages, which calls the next four.
 /// - `begin_messages()`: an execution begins; `end_messages()`: waits until all that was posted has left.
-/// - `post(process, pass, floats)`: sends a message to a process; those of a pass keep their order.
+/// - `post(process, pass, floats)`: sends a message to a process; those of a pass keep their order. Passes of all
+///   replicas have numbers of their own.
 /// - `take(process, pass, floats)`: waits for a message of a process.
-/// - `collect(session)`: copies weights and the optimizer's state from each device's process to the others.
+/// - `collect(session)`: copies weights and the optimizer's state from each device's process to the first one.
 /// - `exchange_devices<Sizes, Plan>(gradients)`: adds up the gradients of each device's weights over all replicas;
 ///   `gradients` are those of the replicas of this process.
 /// - `share_of_weights<Sizes>(values, bytes)`: `values` has `bytes` bytes for each weight. Each process gets those of
@@ -40963,6 +40999,43 @@ namespace stagecraft::engine {
 struct one_process {
   static constexpr bool is_alone = true;
   static constexpr int most = 1;
+  static constexpr bool by_stage = false;
+};
+
+/// Replicas that follow each other.
+struct some_replicas {
+  int first = 0;
+  int count = 0;
+};
+
+/// The replicas of this process where the devices of replicas may be in several processes.
+template <class Sizes>
+struct split_replicas {
+  /// The replicas from the first to the last that has a device here.
+  [[nodiscard]] static some_replicas here() {
+    Sizes::processes::check_count();
+    static some_replicas const found = with([](int) { return true; });
+    return found;
+  }
+  /// The replicas whose first stage is here.
+  [[nodiscard]] static some_replicas fed() {
+    static some_replicas const found =
+        with([](int device) { return device == Sizes::template table<Sizes::main_mode>().device_of_stage(0); });
+    return found;
+  }
+
+ private:
+  template <class Counts>
+  [[nodiscard]] static some_replicas with(Counts const& counts) {
+    some_replicas result;
+    for (int replica = 0; replica < Sizes::replicas; ++replica)
+      for (int device = 0; device < Sizes::devices; ++device)
+        if (Sizes::is_here(replica, device) && counts(device)) {
+          if (result.count == 0) result.first = replica;
+          result.count = replica - result.first + 1;
+        }
+    return result;
+  }
 };
 
 /// The process that has a replica's losses and predictions.
@@ -40995,6 +41068,12 @@ struct process_round {
   int batch_size = 0;
 
   friend constexpr bool operator==(process_round const&, process_round const&) = default;
+};
+
+/// What the first process decides for all.
+struct joint_decision {
+  bool stops = false;  ///< training stops
+  bool looks = false;  ///< callbacks look at the model after each execution
 };
 
 /// The processes of a machine: `type`. A specialisation says it, as that of `policy_of_machine` does.
@@ -41629,7 +41708,9 @@ constexpr auto const& plan_on_machine() {
 
 /// True if the devices of a replica may be in several processes: these cannot have equal numbers of whole replicas.
 template <class Job>
-inline constexpr bool splits_replicas = Job::replicas % processes_of<typename Job::machine>::most != 0;
+inline constexpr bool splits_replicas =
+    Job::replicas % processes_of<typename Job::machine>::most != 0 ||
+    (processes_of<typename Job::machine>::by_stage && is_pipelined<typename Job::model>);
 /// The devices of all replicas of a process, and the threads of a machine that work on one of them: at most. One after
 /// the other if replicas are split.
 template <class Job>
@@ -73081,13 +73162,15 @@ class callback_list {
  public:
   callback_list() = default;
   explicit callback_list(std::vector<callback*> const& callbacks)
-      : callbacks_(callbacks.data(), callbacks.data() + callbacks.size()) {}
+      : callbacks_(callbacks.data(), callbacks.data() + callbacks.size()), given_(!callbacks.empty()) {}
 
   void append(callback& added) { callbacks_.push_back(&added); }
   /// Puts the run's progress bar before all others, as in Keras: their output and their changes of the logs at the end
   /// of an epoch come after it.
   void prepend(callback& added) { callbacks_.insert(callbacks_.begin(), &added); }
   [[nodiscard]] bool empty() const noexcept { return callbacks_.empty(); }
+  /// True if there are callbacks of the user's own, which may look at the model.
+  [[nodiscard]] bool look_at_model() const noexcept { return given_; }
 
   void set_params(callback_params const& params) {
     for (callback* c : callbacks_) c->set_params(params);
@@ -73151,6 +73234,7 @@ class callback_list {
 
  private:
   tracing::growing_array<callback*> callbacks_;
+  bool given_ = false;
 };
 
 }  // namespace stagecraft::trainers
@@ -75701,7 +75785,8 @@ class step_runner {
       results.begin_execution(steps);
       if constexpr (!is_asynchronous) callbacks_.on_batch_begin(Kind, first, none);
       execute(first, steps, results, look);
-      if constexpr (session_type::sizes::splits && Kind == run_kind::training) processes::collect(model_.session());
+      if constexpr (collects)
+        if (is_looked_at_) processes::collect(model_.session());
       if constexpr (!processes::is_alone && Kind != run_kind::prediction) results.gather();
       if constexpr (!is_asynchronous) {
         results.write(values);
@@ -75709,12 +75794,19 @@ class step_runner {
       }
     }
     if constexpr (is_asynchronous) asynchronous_->finish();
+    if constexpr (collects)
+      if (!is_looked_at_) processes::collect(model_.session());
   }
   void run(results_type& results, logs& values) {
     run(results, values, [](auto const&, int) {});
   }
 
  private:
+  /// The first process gets what others train: after each execution if it has callbacks, or else after the last one.
+  static constexpr bool collects =
+      Kind == run_kind::training &&
+      (session_type::sizes::splits || (!processes::is_alone && session_type::sizes::shards_state));
+
   [[nodiscard]] auto begin_callbacks_beside_steps() {
     if constexpr (is_asynchronous)
       return typename Trained::callbacks_beside_steps(model_);
@@ -75785,18 +75877,21 @@ class step_runner {
 
   /// True if training stops. All processes are about to carry out these steps.
   bool agree(int first, int steps) {
-    return processes::agree({.what = static_cast<int>(Kind),
-                             .first = first,
-                             .steps = steps,
-                             .of = counts_.steps,
-                             .batches = feed_.batches(),
-                             .batch_size = feed_.batch_size()},
-                            model_, Kind == run_kind::training);
+    auto const all = processes::agree({.what = static_cast<int>(Kind),
+                                       .first = first,
+                                       .steps = steps,
+                                       .of = counts_.steps,
+                                       .batches = feed_.batches(),
+                                       .batch_size = feed_.batch_size()},
+                                      model_, Kind == run_kind::training, callbacks_.look_at_model());
+    is_looked_at_ = all.looks;
+    return all.stops;
   }
 
   Trained& model_;
   callback_list& callbacks_;
   step_counts counts_;
+  bool is_looked_at_ = false;  // by callbacks of the first process
   feed_type feed_;
   std::conditional_t<is_asynchronous, threads::owned<asynchronous_callbacks<Kind, results_type>>, no_queue>
       asynchronous_;
@@ -76129,7 +76224,7 @@ struct pipeline_sizes : session_shape<typename Job::described> {
     if constexpr (processes::is_alone)
       return Replicas;
     else if constexpr (splits)
-      return (processes::first_of(processes::number() + 1, Replicas * devices) - 1) / devices - first_replica() + 1;
+      return split_replicas<pipeline_sizes>::here().count;
     else
       return processes::replicas_here(Replicas);
   }
@@ -76137,7 +76232,7 @@ struct pipeline_sizes : session_shape<typename Job::described> {
     if constexpr (processes::is_alone)
       return 0;
     else if constexpr (splits)
-      return processes::first_of(processes::number(), Replicas * devices) / devices;
+      return split_replicas<pipeline_sizes>::here().first;
     else
       return processes::first_replica(Replicas);
   }
@@ -76145,7 +76240,7 @@ struct pipeline_sizes : session_shape<typename Job::described> {
   [[nodiscard]] static int process_of(int replica, int device)
     requires(splits)
   {
-    return processes::process_of(replica * devices + device, Replicas * devices);
+    return processes::process_of(replica, Replicas, device, devices);
   }
   [[nodiscard]] static constexpr bool is_here([[maybe_unused]] int replica, [[maybe_unused]] int device) {
     if constexpr (splits)
@@ -76154,18 +76249,11 @@ struct pipeline_sizes : session_shape<typename Job::described> {
       return true;
   }
   /// The replicas whose samples this process reads: those whose first stage it has.
-  struct fed_replicas {
-    int first = 0;
-    int count = 0;
-  };
-  [[nodiscard]] static constexpr fed_replicas fed_here() {
-    fed_replicas result{first_replica(), replicas_here()};
-    if constexpr (splits) {
-      int const device = table<main_mode>().device_of_stage(0);
-      if (!is_here(result.first + result.count - 1, device)) --result.count;
-      if (result.count > 0 && !is_here(result.first, device)) ++result.first, --result.count;
-    }
-    return result;
+  [[nodiscard]] static constexpr some_replicas fed_here() {
+    if constexpr (splits)
+      return split_replicas<pipeline_sizes>::fed();
+    else
+      return {first_replica(), replicas_here()};
   }
   static constexpr long long all_targets = shape::has_losses ? shape::target_offset(shape::end_count) : 0;
   static constexpr long long all_scales = shape::has_losses ? shape::scale_offset(shape::end_count) : 0;
@@ -76312,13 +76400,13 @@ struct pipeline_memory {
   /// @param widened_floats  what each device has for tensors as floats, if they are stored in 16 bits
   [[gnu::cold]] pipeline_memory(int number, long long workspace_floats, long long widened_floats)
       : replica(number),
-        weights(Sizes::weights.floats),
-        gradients(gradients_here(number)),
-        halves(Sizes::halves ? (Sizes::gradient_floats + 1) / 2 : 0),
-        state(Sizes::all_state_floats * Sizes::slots),
-        local_weights(Sizes::fetches_weights ? Sizes::weights.floats : 0),
-        local_gradients(Sizes::fetches_gradients ? Sizes::gradient_floats : 0),
-        local_halves(Sizes::fetches_gradients && Sizes::halves ? (Sizes::gradient_floats + 1) / 2 : 0),
+        weights(of_weights(Sizes::weights.floats)),
+        gradients(of_weights(Sizes::gradient_floats)),
+        halves(of_weights(Sizes::halves ? (Sizes::gradient_floats + 1) / 2 : 0)),
+        state(of_weights(Sizes::all_state_floats * Sizes::slots)),
+        local_weights(of_weights(Sizes::fetches_weights ? Sizes::weights.floats : 0)),
+        local_gradients(of_weights(Sizes::fetches_gradients ? Sizes::gradient_floats : 0)),
+        local_halves(of_weights(Sizes::fetches_gradients && Sizes::halves ? (Sizes::gradient_floats + 1) / 2 : 0)),
         local_state(Sizes::fetches_state ? Sizes::devices * Sizes::largest_state * Sizes::slots : 0),
         targets(Sizes::most_targets * Sizes::all_targets),
         scales(Sizes::most_targets * Sizes::all_scales),
@@ -76368,16 +76456,11 @@ struct pipeline_memory {
     return true;
   }
 
-  /// Room for the gradients of the devices that are in this process.
-  [[nodiscard]] static aligned_block gradients_here([[maybe_unused]] int number) {
-    if constexpr (Sizes::splits && Sizes::trains) {
-      auto const [first, last] =
-          gradient_storage_of<typename Sizes::job::described, typename Sizes::architecture>.range_of(
-              [&](std::size_t weight) { return Sizes::is_here(number, Sizes::device_of_weight(weight)); });
-      return aligned_block::only(first, last);
-    } else {
-      return aligned_block(Sizes::gradient_floats);
-    }
+  /// A block in the weights' layout. Where devices of a replica are in other processes, their weights take no memory.
+  [[nodiscard]] static aligned_block of_weights(long long floats) {
+    if constexpr (Sizes::splits)
+      if (floats > 0) return aligned_block::of_pages(floats, Sizes::processes::pages);
+    return aligned_block(floats);
   }
 
   int replica;
@@ -76484,7 +76567,7 @@ class pass_messages {
       std::vector<float> message;
       for_each_part(own, micro_batch, process, true,
                     [&](float const* part, long long floats) { message.insert(message.end(), part, part + floats); });
-      processes::post(process, Pass, std::move(message));
+      processes::post(process, number_of(own), std::move(message));
     }
   }
   /// Waits until the pass has finished `count` micro-batches in another process.
@@ -76493,7 +76576,7 @@ class pass_messages {
       long long floats = 0;
       for_each_part(own, known, processes::number(), false, [&](float*, long long of_part) { floats += of_part; });
       std::vector<float> message(static_cast<std::size_t>(floats));
-      processes::take(Sizes::process_of(own.replica, device), Pass, message);
+      processes::take(Sizes::process_of(own.replica, device), number_of(own), message);
       float const* from = message.data();
       for_each_part(own, known, processes::number(), false, [&](float* part, long long of_part) {
         std::copy_n(from, of_part, part);
@@ -76509,6 +76592,8 @@ class pass_messages {
   }
 
  private:
+  /// Two processes may exchange messages of a pass for several replicas.
+  [[nodiscard]] static int number_of(memory_type const& own) { return own.replica * table.passes() + Pass; }
   [[nodiscard]] static auto& samples_of(memory_type& own, std::int64_t micro_batch) {
     return own.samples[micro_batch % Sizes::template samples_alive<Mode>];
   }
@@ -76552,9 +76637,10 @@ class early_gradients {
 
  public:
   /// A gradient is final when the step is done: each layer is called once, and nothing is summed in 16 bits or moved.
-  static constexpr bool exist = Pass == 1 && !Sizes::processes::is_alone && !Sizes::splits && Sizes::stages == 1 &&
-                                Sizes::trains && Sizes::replicas > 1 && Sizes::workers == 1 && !Sizes::halves &&
-                                !Sizes::fetches_gradients && Sizes::gradient_floats == Sizes::weights.floats;
+  static constexpr bool exist = Pass == 1 && !Sizes::processes::is_alone && !Sizes::splits && !Sizes::shards_state &&
+                                Sizes::stages == 1 && Sizes::trains && Sizes::replicas > 1 && Sizes::workers == 1 &&
+                                !Sizes::halves && !Sizes::fetches_gradients &&
+                                Sizes::gradient_floats == Sizes::weights.floats;
 
  private:
   /// The last backward step of each layer; 0 of a layer without one.
@@ -77242,7 +77328,7 @@ class update_norms {
     if (norm < 0) return 0;
     double sum = 0;
     for (std::size_t shard = 0; shard < static_cast<std::size_t>(replicas); ++shard)
-      sum += (shards ? *all[shard] : own).norms.sums[shard][weight][norm];
+      sum += (shards && Sizes::processes::is_alone ? *all[shard] : own).norms.sums[shard][weight][norm];
     return sum;
   }
 };
@@ -77278,12 +77364,13 @@ class pipeline_update {
   using range = kernels::share::range;
   static constexpr int replicas = Sizes::replicas;
   static constexpr int slots = slots_of<Plan::training.optimizer>;
-  static constexpr bool shards = Sizes::shards_state || Sizes::shards_weights;
   template <std::size_t Parameter>
   using facts = weight_facts<Plan, Parameter>;
   using norms = update_norms<Sizes, Plan>;
 
  public:
+  /// True if each replica updates a shard of each weight.
+  static constexpr bool shards = Sizes::shards_state || Sizes::shards_weights;
   using all_replicas = std::array<memory_type*, static_cast<std::size_t>(replicas)>;
   using job = update_place<all_replicas>;
 
@@ -77326,8 +77413,23 @@ class pipeline_update {
     for (int i = 0; i < Sizes::replicas_here(); ++i) here[i] = gradients_of(*all[i]);
     if constexpr (Sizes::splits)
       Sizes::processes::template exchange_devices<Sizes, Plan>(here.data());
+    else if constexpr (shards)
+      Sizes::processes::template scatter_sums<Sizes, Plan>(here.data(), is_shared.data());
     else
       Sizes::processes::template exchange<Plan>(here.data(), Plan::weights.floats);
+  }
+  /// The weights of the shards of this process's replicas, and of all other processes', become those of all replicas.
+  static void gather_weights(all_replicas const& all) {
+    std::array<float*, static_cast<std::size_t>(replicas)> here{};
+    for (int i = 0; i < Sizes::replicas_here(); ++i) here[i] = all[i]->weights.data();
+    Sizes::processes::template gather_weights<Sizes>(here.data(), is_shared.data());
+  }
+  /// The sums of squares that each replica has found for its shard become known to all.
+  static void share_norms_of_shards(all_replicas const& all) {
+    auto& sums = all[0]->norms.sums;
+    for (int i = 1; i < Sizes::replicas_here(); ++i) sums[all[i]->replica] = all[i]->norms.sums[all[i]->replica];
+    Sizes::processes::gather(sums.data(), sizeof sums[0], replicas);
+    for (int i = 1; i < Sizes::replicas_here(); ++i) all[i]->norms.sums = sums;
   }
   /// The sums of squares, or the penalties, that each process has found for its devices' weights become known to all.
   /// They are the same for each replica.
@@ -77402,7 +77504,7 @@ class pipeline_update {
         if constexpr (!sums_apart) sum_calls_of_share(what.device, memory);
         for_each_weight(what.device, [&]<std::size_t Parameter>() {
           auto elements = range{0, Plan::weights.size[Parameter]};
-          if constexpr (shards) elements = kernels::shard_of(elements.last, what.replica, replicas);
+          if constexpr (shards) elements = kernels::shard_of(elements.last, what.own().replica, replicas);
           apply_to<Parameter>(what, memory, elements);
           if constexpr (shards && !Sizes::shards_weights) give<Parameter>(what.all, what.replica, elements);
         });
@@ -77448,6 +77550,11 @@ class pipeline_update {
 
  private:
   using parameters = std::make_index_sequence<Plan::weights.count>;
+  /// The weights that replicas update for each other.
+  static constexpr std::array<bool, Plan::weights.count + 1> is_shared =
+      []<std::size_t... Parameter>(std::index_sequence<Parameter...>) {
+        return std::array<bool, sizeof...(Parameter) + 1>{facts<Parameter>::is_trained..., false};
+      }(parameters{});
 
   static float* gradients_of(memory_type& own) {
     return (Sizes::fetches_gradients ? own.local_gradients : own.gradients).data();
@@ -77501,7 +77608,7 @@ class pipeline_update {
     if constexpr (slots == 0) return {};
     auto begin = elements.first;
     if constexpr (Sizes::shards_state)
-      begin -= kernels::shard_of(Plan::weights.size[Parameter], what.replica, replicas).first;
+      begin -= kernels::shard_of(Plan::weights.size[Parameter], what.own().replica, replicas).first;
     return {what.own().state.data() + Sizes::state_offset(Parameter) + begin, Sizes::all_state_floats};
   }
 
@@ -77581,8 +77688,8 @@ class pipeline_update {
   static void give(all_replicas const& all, int replica, range elements) {
     constexpr auto offset = Plan::weights.offset[Parameter];
     float const* const from = all[replica]->weights.data() + offset;
-    for (std::size_t i = 0; i < all.size(); ++i)
-      if (static_cast<int>(i) != replica)
+    for (int i = 0; i < Sizes::replicas_here(); ++i)
+      if (i != replica)
         std::copy(from + elements.first, from + elements.last, all[i]->weights.data() + offset + elements.first);
   }
 
@@ -77773,6 +77880,8 @@ class pipeline_run {
     if (!find_norms<0>(each, self)) return false;
     if constexpr (update::has_work())
       if (!each(update::apply)) return false;
+    if constexpr (!is_alone && replicas > 1 && update::shards)
+      if (!synchronize(self) || !alone_of_all(self, [this] { update::gather_weights(*memories_); })) return false;
     if constexpr (have_constraints<typename Session::first_plan>)
       if (!synchronize(self) || !each(update::constrain)) return false;
     if (sizes::scales_losses && !each(update::advance_loss_scale)) return false;
@@ -77790,7 +77899,11 @@ class pipeline_run {
   }
   /// The first thread exchanges the sums of this process's replicas for those of all, while the others wait.
   bool exchange(device_thread const& self) const {
-    return self.worker > 0 || alone(self, [this] { update::exchange(*memories_); });
+    return alone_of_all(self, [this] { update::exchange(*memories_); });
+  }
+  template <class Work>
+  static bool alone_of_all(device_thread const& self, Work const& work) {
+    return self.worker > 0 || alone(self, work);
   }
   /// Carries out `work` on the first of the threads that work together.
   template <class Work>
@@ -77811,6 +77924,9 @@ class pipeline_run {
       if (update::template waits_for_norms<Round> && !synchronize(self)) return false;
       if constexpr (update::template waits_for_norms<Round> && sizes::splits)
         if (!alone(self, [this] { update::share_norms(*memories_); })) return false;
+      if constexpr (update::template waits_for_norms<Round> && !is_alone && replicas > 1 && update::shards)
+        if (!alone_of_all(self, [this] { update::share_norms_of_shards(*memories_); }) || !synchronize(self))
+          return false;
       return find_norms<Round + 1>(each, self);
     }
     return true;
@@ -77885,6 +78001,124 @@ class pipeline_run {
 
 }  // namespace stagecraft::engine
 
+// ---- stagecraft/engine/session_memory.hpp
+// The memory of a session's replicas, and the weights and the optimizer's state in it as users and other processes see
+// them.
+
+namespace stagecraft::engine {
+
+/// The memory of the replicas of this process, a base of session.
+template <class Sizes>
+class session_memory {
+  using memory_type = pipeline_memory<Sizes>;
+  using layout = weight_layout<typename Sizes::model, typename Sizes::architecture>;
+
+ public:
+  /// The memory of one of this process's replicas.
+  [[nodiscard]] memory_type const& memory_of_replica(int number) const { return *replicas_[number]; }
+  [[nodiscard]] aligned_block& memory_of_weights(int replica = 0) { return replicas_[replica]->weights; }
+
+  /// Copies one of the numbers that the optimizer keeps with each element of a parameter, from or to its row-major
+  /// shape; of all replicas if each holds a part, or else from the first one. Where other processes hold parts, it is
+  /// what `keep_state` has been given.
+  template <std::size_t Parameter>
+  void read_optimizer_slot(int slot, float* row_major) const {
+    aligned_block const stored(Sizes::weights.size[Parameter]);
+    if (keeps_state() && kept_state_.size() > 0)
+      std::copy_n(kept_state<Parameter>(slot), Sizes::weights.size[Parameter], stored.data());
+    else
+      read_stored_slot<Parameter>(slot, stored.data());
+    layout::template unpack<Parameter>(stored.data(), row_major);
+  }
+  template <std::size_t Parameter>
+  void write_optimizer_slot(int slot, float const* row_major) {
+    aligned_block const stored(Sizes::weights.size[Parameter]);
+    layout::template pack<Parameter>(row_major, stored.data());
+    write_stored_slot<Parameter>(slot, stored.data());
+    if constexpr (keeps_state()) keep_state<Parameter>(slot, stored.data());
+  }
+  /// As write_optimizer_slot, for the parts of this process's replicas alone.
+  template <std::size_t Parameter>
+  void write_own_slot(int slot, float const* row_major) {
+    aligned_block const stored(Sizes::weights.size[Parameter]);
+    layout::template pack<Parameter>(row_major, stored.data());
+    write_stored_slot<Parameter>(slot, stored.data());
+  }
+  /// Copies the parts of such a number that replicas of this process hold, from or to the order in which the weight is
+  /// stored.
+  template <std::size_t Parameter>
+  void read_stored_slot(int slot, float* stored) const {
+    for_each_state_part<Parameter>(slot, [&](float const* part, auto elements) {
+      std::copy_n(part, elements.last - elements.first, stored + elements.first);
+    });
+  }
+  template <std::size_t Parameter>
+  void write_stored_slot(int slot, float const* stored) {
+    for_each_state_part<Parameter>(slot, [&](float* part, auto elements) {
+      std::copy_n(stored + elements.first, elements.last - elements.first, part);
+    });
+  }
+  /// True if processes hold parts of the optimizer's state, of which one may keep all.
+  [[nodiscard]] static constexpr bool keeps_state() { return Sizes::shards_state && !Sizes::processes::is_alone; }
+  [[nodiscard]] bool has_kept_state() const noexcept { return kept_state_.size() > 0; }
+  /// Keeps all of such a number, of which processes hold parts, for files and views.
+  template <std::size_t Parameter>
+  void keep_state(int slot, float const* stored) {
+    if (kept_state_.size() == 0) kept_state_ = aligned_block(Sizes::weights.floats * Sizes::slots);
+    std::copy_n(stored, Sizes::weights.size[Parameter], kept_state<Parameter>(slot));
+  }
+
+ protected:
+  /// True if this process has a weight: those of its devices, and the first process all, which users see.
+  [[nodiscard]] static bool is_used_here([[maybe_unused]] std::size_t parameter) {
+    if constexpr (Sizes::splits) {
+      if (Sizes::processes::number() == 0) return true;
+      for (int i = 0; i < Sizes::replicas_here(); ++i)
+        if (Sizes::is_here(Sizes::first_replica() + i, Sizes::device_of_weight(parameter))) return true;
+      return false;
+    }
+    return true;
+  }
+  /// Copies the weights that a replica of this process uses.
+  static void copy_weights(memory_type const& from, memory_type& to) {
+    if constexpr (Sizes::splits) {
+      for (std::size_t i = 0; i < layout::storage.count; ++i)
+        if (Sizes::is_here(to.replica, Sizes::device_of_weight(i)))
+          std::copy_n(from.weights.data() + layout::storage.offset[i], layout::storage.size[i],
+                      to.weights.data() + layout::storage.offset[i]);
+    } else {
+      std::copy_n(from.weights.data(), layout::storage.floats, to.weights.data());
+    }
+  }
+
+  owned<memory_type> replicas_[Sizes::replicas];
+  std::array<memory_type*, static_cast<std::size_t>(Sizes::replicas)> pointers_{};
+
+ private:
+  /// each(part, elements) for each replica's part of one of a parameter's numbers, that of the first one last.
+  template <std::size_t Parameter, class Each>
+  void for_each_state_part(int slot, Each const& each) const {
+    constexpr auto offset = Sizes::state_offset(Parameter);
+    for (int i = Sizes::replicas_here(); i-- > 0;) {
+      auto elements = kernels::share::range{0, Sizes::weights.size[Parameter]};
+      if constexpr (Sizes::shards_state)
+        elements = kernels::shard_of(elements.last, replicas_[i]->replica, Sizes::replicas);
+      // The first one has what users see, wherever its devices are.
+      if (i > 0 && !Sizes::is_here(replicas_[i]->replica, Sizes::device_of_weight(Parameter))) continue;
+      each(replicas_[i]->state.data() + offset + slot * Sizes::all_state_floats, elements);
+    }
+  }
+
+  template <std::size_t Parameter>
+  [[nodiscard]] float* kept_state(int slot) const {
+    return kept_state_.data() + Sizes::weights.floats * slot + Sizes::weights.offset[Parameter];
+  }
+
+  aligned_block kept_state_;  // the optimizer's state of all processes, where one keeps it
+};
+
+}  // namespace stagecraft::engine
+
 // ---- stagecraft/engine/session.hpp
 // Runs models: each device's passes in the order of the timetable, on as many threads as the machine has, as its policy
 // carries them out. All memory is taken when the session is made; no step allocates.
@@ -77900,7 +78134,8 @@ namespace stagecraft::engine {
 /// pass: nothing is locked or allocated. What a layer, `feed` or `results` throws ends the execution on all threads and
 /// comes out; weight updates are carried out whole or not at all.
 template <class Job>
-class session : public session_shape<typename Job::described> {
+class session : public session_shape<typename Job::described>,
+                public session_memory<pipeline_sizes<Job, Job::replicas>> {
  public:
   using model = typename Job::model;
   using architecture = typename Job::machine::architecture;
@@ -78005,7 +78240,7 @@ class session : public session_shape<typename Job::described> {
   [[gnu::noinline]] void begin_run() {
     if (!replicas_[0]->weights.is_shared()) policy::template given_weights<first_plan>(replicas_[0]->weights.data());
     for (int i = 0; i < sizes::replicas_here(); ++i) {
-      if (i > 0) std::copy_n(replicas_[0]->weights.data(), layout::storage.floats, replicas_[i]->weights.data());
+      if (i > 0) copy_weights(*replicas_[0], *replicas_[i]);
       replicas_[i]->copied.fill(0);
     }
     if (!std::exchange(weights_changed_, replicas_[0]->weights.changes_elsewhere())) return;
@@ -78026,7 +78261,6 @@ class session : public session_shape<typename Job::described> {
     replicas_[0]->share_weights_of(*other.replicas_[0], graph.is_stateful());
     weights_changed_ = true;
   }
-  [[nodiscard]] aligned_block& memory_of_weights(int replica = 0) { return replicas_[replica]->weights; }
   /// Forgets micro-batches whose weights have not been updated yet.
   void begin_accumulation() { accumulated_ = 0; }
 
@@ -78069,25 +78303,6 @@ class session : public session_shape<typename Job::described> {
   static constexpr bool is_packed = weight_layout<typename Job::model, architecture>::template is_packed<Parameter>;
   template <std::size_t Parameter>
   using packed = typename weight_layout<typename Job::model, architecture>::template packed<Parameter>;
-
-  /// Copies one of the numbers that the optimizer keeps with each element of a parameter, from or to its row-major
-  /// shape; of all replicas if each holds a part, or else from the first one.
-  template <std::size_t Parameter>
-  void read_optimizer_slot(int slot, float* row_major) const {
-    aligned_block const stored(sizes::weights.size[Parameter]);
-    for_each_state_part<Parameter>(slot, [&](float const* part, auto elements) {
-      std::copy_n(part, elements.last - elements.first, stored.data() + elements.first);
-    });
-    layout::template unpack<Parameter>(stored.data(), row_major);
-  }
-  template <std::size_t Parameter>
-  void write_optimizer_slot(int slot, float const* row_major) {
-    aligned_block const stored(sizes::weights.size[Parameter]);
-    layout::template pack<Parameter>(row_major, stored.data());
-    for_each_state_part<Parameter>(slot, [&](float* part, auto elements) {
-      std::copy_n(stored.data() + elements.first, elements.last - elements.first, part);
-    });
-  }
 
   /// The progress of training. Setting it drops micro-batches whose gradients have not updated the weights yet.
   [[nodiscard]] training_progress progress() const {
@@ -78156,6 +78371,8 @@ class session : public session_shape<typename Job::described> {
 
  private:
   friend class gradient_run<session>;
+  using memory_base = session_memory<sizes>;
+  using memory_base::copy_weights, memory_base::is_used_here, memory_base::pointers_, memory_base::replicas_;
   using layout = weight_layout<typename Job::model, architecture>;
   using execution_type = pipeline_execution<session>;
   static constexpr int workers = sizes::workers;
@@ -78164,26 +78381,22 @@ class session : public session_shape<typename Job::described> {
   void initialize_weights(std::uint64_t seed) {
     // Gradients are not in use yet: their memory takes the values before they are packed, and is left with zeros.
     constexpr bool in_gradients = sizes::trains && !sizes::splits;
-    aligned_block const unpacked(in_gradients ? 0 : layout::storage.floats);
+    constexpr long long most = [] {
+      long long floats = 0;
+      for (auto const& parameter : graph.parameters) floats = std::max<long long>(floats, parameter.size());
+      return floats;
+    }();
+    aligned_block const unpacked(in_gradients ? 0 : most);
     float* const scratch = in_gradients ? replicas_[0]->gradients.data() : unpacked.data();
-    for_each_index<layout::storage.count>([&]<int Parameter>() { initialize_weight<Parameter>(seed, scratch); });
+    for_each_index<layout::storage.count>([&]<int Parameter>() {
+      if (is_used_here(Parameter)) initialize_weight<Parameter>(seed, scratch);
+    });
   }
   template <std::size_t Parameter>
   void initialize_weight(std::uint64_t seed, float* scratch) {
     policy::template initial_values<first_plan, Parameter>(seed, scratch);
     layout::template write<Parameter>(scratch, replicas_[0]->weights.data());
     std::fill_n(scratch, graph.parameters[Parameter].size(), 0.0F);
-  }
-
-  /// each(part, elements) for each replica's part of one of a parameter's numbers, that of the first one last.
-  template <std::size_t Parameter, class Each>
-  void for_each_state_part(int slot, Each const& each) const {
-    constexpr auto offset = sizes::state_offset(Parameter);
-    for (int i = sizes::replicas_here(); i-- > 0;) {
-      auto elements = kernels::share::range{0, sizes::weights.size[Parameter]};
-      if constexpr (sizes::shards_state) elements = kernels::shard_of(elements.last, i, replicas);
-      each(replicas_[i]->state.data() + offset + slot * sizes::all_state_floats, elements);
-    }
   }
 
   template <class Feed, class Results>
@@ -78238,8 +78451,6 @@ class session : public session_shape<typename Job::described> {
     accumulated_ = static_cast<int>((accumulated_ + done.micro_batches) % accumulation_steps);
   }
 
-  owned<memory_type> replicas_[replicas];
-  std::array<memory_type*, static_cast<std::size_t>(replicas)> pointers_{};
   std::uint64_t seed_;
   std::uint64_t steps_ = 0;  // of training, of all replicas
   std::int64_t updates_ = 0;
@@ -79554,6 +79765,14 @@ class trained_model : public trainable {
 
 namespace stagecraft::trainers {
 
+/// The type of a predictor on a machine: `type<Predictor>`. A specialisation for several processes says what they agree
+/// on.
+template <class Machine>
+struct predictor_on {
+  template <class Predictor>
+  using type = Predictor;
+};
+
 /// Reports E4095 for a function that a predictor cannot have, since it needs a loss.
 template <fixed_name Function>
 struct no_loss {
@@ -79741,9 +79960,9 @@ class model_predictor : trained_model<session_of_run<M, Settings::value, Machine
 };
 
 template <class M, auto Inference, class Machine>
-using predictor_or_stand_in =
-    std::conditional_t<run_problem<M, Inference, Machine, false>().failed(), invalid_predictor<>,
-                       model_predictor<M, settings_of<Inference>, Machine>>;
+using predictor_or_stand_in = std::conditional_t<
+    run_problem<M, Inference, Machine, false>().failed(), invalid_predictor<>,
+    typename predictor_on<Machine>::template type<model_predictor<M, settings_of<Inference>, Machine>>>;
 
 }  // namespace stagecraft::trainers
 

@@ -30,7 +30,9 @@ constexpr auto const& plan_on_machine() {
 
 /// True if the devices of a replica may be in several processes: these cannot have equal numbers of whole replicas.
 template <class Job>
-inline constexpr bool splits_replicas = Job::replicas % processes_of<typename Job::machine>::most != 0;
+inline constexpr bool splits_replicas =
+    Job::replicas % processes_of<typename Job::machine>::most != 0 ||
+    (processes_of<typename Job::machine>::by_stage && is_pipelined<typename Job::model>);
 /// The devices of all replicas of a process, and the threads of a machine that work on one of them: at most. One after
 /// the other if replicas are split.
 template <class Job>
