@@ -2,7 +2,7 @@
 """A GAN with gradient penalty by PyTorch beside that of steps_benchmark, on one thread, both in turns:
 
     pip install torch
-    python3 pytorch_wgan.py build/benchmark/benchmarks/steps_benchmark [--repetitions=7]
+    python3 pytorch_wgan.py build/benchmark/benchmarks/steps_benchmark [--repetitions=7] [--normalized]
 
 PyTorch's step is measured as it is written, and with losses that torch.compile has compiled, if it can. Times are those
 of the processor, so that other programs matter less. Packages that are missing end the program with status 77.
@@ -29,11 +29,12 @@ nn = torch.nn
 class Step:
     """The step of steps_benchmark.cpp; `compiled`: losses and updates are compiled."""
 
-    def __init__(self, compiled):
+    def __init__(self, compiled, normalized):
+        between = (lambda: [nn.LayerNorm(UNITS, eps=1e-3)]) if normalized else list
         self.generator = nn.Sequential(nn.Linear(FEATURES, UNITS), nn.ReLU(), nn.Linear(UNITS, UNITS), nn.ReLU(),
                                        nn.Linear(UNITS, FEATURES))
-        self.critic = nn.Sequential(nn.Linear(FEATURES, UNITS), nn.Tanh(), nn.Linear(UNITS, UNITS), nn.Tanh(),
-                                    nn.Linear(UNITS, 1))
+        self.critic = nn.Sequential(nn.Linear(FEATURES, UNITS), *between(), nn.Tanh(), nn.Linear(UNITS, UNITS),
+                                    *between(), nn.Tanh(), nn.Linear(UNITS, 1))
         options = {"lr": 1e-4, "betas": (0.5, 0.999), "eps": 1e-7, "foreach": True}
         self.of_generator = torch.optim.Adam(self.generator.parameters(), **options)
         self.of_critic = torch.optim.Adam(self.critic.parameters(), **options)
@@ -85,8 +86,8 @@ def seconds_of_pytorch(step, real, count):
     return (time.process_time() - begin) / count
 
 
-def seconds_of_stagecraft(program):
-    run = subprocess.run([program, "--benchmark_filter=steps/wgan_gp", "--benchmark_min_time=0.3", "--benchmark_format=json"],
+def seconds_of_stagecraft(program, name):
+    run = subprocess.run([program, f"--benchmark_filter=steps/{name}/", "--benchmark_min_time=0.3", "--benchmark_format=json"],
                          stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=True)
     times = {each["name"]: each["cpu_time"] for each in json.loads(run.stdout)["benchmarks"]}
     return next(time for name, time in times.items() if name.endswith("stagecraft")) * 1e-9
@@ -96,13 +97,14 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("program", help="steps_benchmark")
     parser.add_argument("--repetitions", type=int, default=7)
+    parser.add_argument("--normalized", action="store_true", help="layer normalizations in the critic")
     given = parser.parse_args()
     torch.set_num_threads(1)
     torch.manual_seed(1)
     real = torch.rand(BATCH, FEATURES)
-    peers = {"PyTorch": Step(False)}
+    peers = {"PyTorch": Step(False, given.normalized)}
     try:
-        compiled = Step(True)
+        compiled = Step(True, given.normalized)
         compiled(real)
         peers["PyTorch, compiled"] = compiled
     except Exception as problem:  # pylint: disable=broad-except
@@ -111,7 +113,7 @@ def main():
         seconds_of_pytorch(step, real, 5)
     own, others = [], {name: [] for name in peers}
     for _ in range(given.repetitions):
-        own.append(seconds_of_stagecraft(given.program))
+        own.append(seconds_of_stagecraft(given.program, "wgan_gp_normalized" if given.normalized else "wgan_gp"))
         for name, step in peers.items():
             others[name].append(seconds_of_pytorch(step, real, 20))
     print(f"{'stagecraft':20} {statistics.median(own) * 1e3:8.3f} ms a step")

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Training steps of one's own: a GAN with gradient penalty, which pytorch_wgan.py holds beside PyTorch's; the
-// perceptron by a step that is what `fit` does, and by one that `fit` does not carry out since its metric has another
-// name, each beside its trainer; and the latter with batch normalizations.
+// Training steps of one's own: a GAN with gradient penalty, also with layer normalizations in its critic, which
+// pytorch_wgan.py holds beside PyTorch's; the perceptron by a step that is what `fit` does, and by one that `fit` does
+// not carry out since its metric has another name, each beside its trainer; and the latter with batch normalizations.
 #include <benchmark/benchmark.h>
 
 #include <stagecraft/steps.hpp>
@@ -20,12 +20,15 @@ namespace sc = stagecraft;
 
 inline constexpr int batch = 64, features = 64, units = 256, critic_steps = 5;
 
-struct wgan_step : sc::training_step<wgan_step, input{features}> {
+using plain_critic = sc::sequential<input{features}, dense{units, sc::tanh}, dense{units, sc::tanh}, dense{1}>;
+using normalized_critic = sc::sequential<input{features}, dense{units}, layer_normalization{}, activation{sc::tanh},
+                                         dense{units}, layer_normalization{}, activation{sc::tanh}, dense{1}>;
+template <class Critic>
+struct wgan_step : sc::training_step<wgan_step<Critic>, input{features}> {
   sc::trained<sc::sequential<input{features}, dense{units, sc::relu}, dense{units, sc::relu}, dense{features}>,
               "generator">
       generator;
-  sc::trained<sc::sequential<input{features}, dense{units, sc::tanh}, dense{units, sc::tanh}, dense{1}>, "critic">
-      critic;
+  sc::trained<Critic, "critic"> critic;
   static constexpr auto optimizer = sc::optimizers::adam{.learning_rate = 1e-4F, .beta_1 = 0.5F};
 
   constexpr void train(auto& step, auto real) const {
@@ -93,8 +96,10 @@ int main(int argc, char** argv) {
   benchmark::Initialize(&argc, argv);
   add_fma_peak();
   if (threads_of_this_run() == 1) {
-    add_step<sc::step_trainer<wgan_step, sc::step_options{.batch_size = batch}>>("steps/wgan_gp/threads:1/stagecraft",
-                                                                                 numbers(batch, features));
+    add_step<sc::step_trainer<wgan_step<plain_critic>, sc::step_options{.batch_size = batch}>>(
+        "steps/wgan_gp/threads:1/stagecraft", numbers(batch, features));
+    add_step<sc::step_trainer<wgan_step<normalized_critic>, sc::step_options{.batch_size = batch}>>(
+        "steps/wgan_gp_normalized/threads:1/stagecraft", numbers(batch, features));
     auto const x = numbers(batch, 784);
     xt::xtensor<float, 2> y = numbers(batch, 1);
     for (float& each : y) each = static_cast<float>(static_cast<int>(each * 10));

@@ -18,6 +18,7 @@ packages=build/site_packages
 [[ -x $packages/bin/python ]] || python3 -m venv "$packages"
 "$packages/bin/pip" install -q --disable-pip-version-check -r tools/site/requirements.txt
 export NO_MKDOCS_2_WARNING=1  # of what may come after MkDocs 1
+tools/site/web.py build/web || [[ $? -eq 77 ]]  # the page that runs a predictor; without its compiler the page says so
 command=${1:-build}
 "$packages/bin/mkdocs" "$command" -q -f tools/site/mkdocs.yml
 [[ $command == serve ]] || echo "build/site/index.html: $(find build/site -name '*.html' | wc -l) pages"

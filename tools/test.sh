@@ -20,6 +20,7 @@ for step in "${steps[@]}"; do
   if [[ $step == portable ]]; then
     python3 -B tests/portable/platforms.py build/portable ${STAGECRAFT_ZIG:+--zig "$STAGECRAFT_ZIG"}
     python3 -B tests/portable/bare_metal.py build/portable/bare_metal || [[ $? == 77 ]]  # 77: no compiler for it
+    python3 -B tests/portable/web.py build/portable/web || [[ $? == 77 ]]
     continue
   fi
   cmake --workflow --preset "$step"

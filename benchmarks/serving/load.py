@@ -4,7 +4,7 @@ too large, slow or cut off; good requests at a fixed rate with and without clien
 killed and begun again meanwhile, whose clients lose nothing.
 
     load.py --tool stagecraft [--client load_client] [--seconds 60] [--rounds 3] [--connections 64] [--rate N]
-            [--onnxruntime PYTHON] [NAME=FOLDER...]
+            [--onnxruntime PYTHON] [--mixed] [NAME=FOLDER...]
 
 A folder has versions of an application, `FOLDER/1/application.so`; without any, those of export_models.cpp are made, a
 perceptron and a small convolutional network. What is not given is compiled by the environment's CXX, or c++.
@@ -12,6 +12,9 @@ perceptron and a small convolutional network. What is not given is compiled by t
 With --onnxruntime, a Python that has the package onnxruntime, the same server serves the same models, as `stagecraft export`
 writes them, by ONNX Runtime, too (onnx_runtime_application.cpp), with one thread, as applications have by default; outputs
 must agree to 1e-5 first.
+
+With --mixed, good requests at --rate, 200 a second, come for all of the time beside clients that send nothing but wrong, too
+large, slow and cut ones, and nothing else is measured: `--mixed --seconds 600 --rounds 1` are ten minutes of it.
 
 Each row is the medians of its rounds, which take turns with those of the rows beside it, so that neighbours on the machine
 disturb all of them alike. The rows `paced` have one rate: a quarter of the throughput of `good`, of the slower server, unless
@@ -114,7 +117,7 @@ class OnnxRuntime:
         place.mkdir(parents=True)
         subprocess.run([self.options.tool, "export", version, "--to", place / "model.onnx"], check=True, stdout=subprocess.DEVNULL)
         shutil.copy(self.application, place / "application.so")
-        return Server(self.options, name, place.parent, self.by, ONNX_RUNTIME_PYTHON=self.options.onnxruntime,
+        return Server(self.options, name, place.parent, self.by, ONNX_RUNTIME_PYTHON=self.options.onnxruntime, ONNX_RUNTIME_MODEL=str(place / "model.onnx"),
                       ONNX_RUNTIME_BATCH_SIZE=str(json.loads((version / "application.json").read_text())["batch_size"]))
 
 
@@ -194,6 +197,14 @@ def killed(options, name, folder, body):
     return json.loads(out)
 
 
+def measure_mixed(options, scratch, name, folder, wrong):
+    server, body = Server(options, name, folder), pathlib.Path(scratch) / f"{name}.json"
+    body.write_text(server.request())
+    rate = options.rate or 200
+    measure([Row(options, server, body, f"{rate} a second, mixed", "paced", rate, disturbs=server)], wrong)
+    server.end()
+
+
 def measure_model(options, scratch, peer, name, folder, wrong):
     server, other = Server(options, name, folder), Server(options, name, folder)
     servers = [server, *([peer.serve(name, folder)] if peer else [])]
@@ -233,6 +244,7 @@ def main():
     parser.add_argument("--connections", type=int, default=64)
     parser.add_argument("--rate", type=int)
     parser.add_argument("--onnxruntime", metavar="PYTHON")
+    parser.add_argument("--mixed", action="store_true")
     parser.add_argument("models", nargs="*", metavar="NAME=FOLDER")
     options = parser.parse_args()
     wrong, peer = [], None
@@ -250,7 +262,10 @@ def main():
         print(f"{'model':12} {'by':20} {'requests':24} {'per second':>11} {'p50 ms':>8} {'p99 ms':>8} {'p99.9 ms':>9} {'errors':>7} "
               f"{'memory MiB':>14}")
         for each in options.models or [f"{name}={scratch}/{name}" for name in ("perceptron", "cnn")]:
-            measure_model(options, scratch, peer, *each.split("=", 1), wrong)
+            if options.mixed:
+                measure_mixed(options, scratch, *each.split("=", 1), wrong)
+            else:
+                measure_model(options, scratch, peer, *each.split("=", 1), wrong)
     for each in wrong:
         print("wrong:", *each)
     return 1 if wrong else 0

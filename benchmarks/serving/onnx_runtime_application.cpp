@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The peer of load.py: an application around ONNX Runtime, so that the same server serves the same model by it. It is
-// Python's onnxruntime, whose wheel has no headers, in an interpreter inside of the server. The model is model.onnx
-// beside the shared object, its first axis the batch. The environment says the rest:
+// Python's onnxruntime, whose wheel has no headers, in an interpreter inside of the server. The environment says
+// the rest, also where the model is, since the server runs a copy of this object that lies elsewhere:
 //
+//     ONNX_RUNTIME_MODEL       the model's file, whose first axes are the batch
 //     ONNX_RUNTIME_PYTHON      the interpreter's program, such as a virtual environment's bin/python
 //     ONNX_RUNTIME_BATCH_SIZE  samples of a batch, at most; ONNX Runtime computes only those that there are
 //     ONNX_RUNTIME_THREADS     of its operations; 1 by default, as the applications of `stagecraft compile` have
@@ -172,10 +173,7 @@ class model {
     functions_ = PyDict_New();
     PyDict_SetItemString(functions_, "__builtins__", PyEval_GetBuiltins());
     reference const done(PyRun_String(session_functions, Py_file_input, functions_, functions_));
-    Dl_info own{};
-    ::dladdr(reinterpret_cast<void*>(&stagecraft_get_application), &own);
-    std::string const file = own.dli_fname;
-    auto const path = file.substr(0, file.find_last_of('/') + 1) + "model.onnx";
+    auto const path = text_of("ONNX_RUNTIME_MODEL", "model.onnx");
     int const threads = std::atoi(text_of("ONNX_RUNTIME_THREADS", "1").c_str());
     session_ = PyObject_CallFunction(function("make_session"), "si", path.c_str(), threads);
     if (session_ == nullptr) reference{nullptr};

@@ -12,7 +12,8 @@ using namespace sc::layers;
 namespace {
 
 struct own_step : sc::training_step<own_step, input{3}> {
-  sc::trained<sc::sequential<input{3}, dense{4, sc::tanh}, dense{1}>, "critic"> critic;
+  sc::trained<sc::sequential<input{3}, dense{4}, layer_normalization{}, activation{sc::tanh}, dense{1}>, "critic">
+      critic;
   static constexpr auto optimizer = sc::optimizers::adam{};
 
   constexpr void train(auto& step, auto x) const {
@@ -53,7 +54,32 @@ struct judged_step : sc::training_step<judged_step, input{3}> {
 };
 static_assert(sc::trainers::has_graphs<judged_step>);
 
+/// A step that does what `fit` does.
+struct plain_step : sc::training_step<plain_step, input{3}, input{1}> {
+  sc::trained<sc::sequential<input{3}, dense{4, sc::tanh}, dense{1}>, "line"> line;
+  static constexpr auto optimizer = sc::optimizers::adam{};
+
+  constexpr void train(auto& step, auto x, auto y) const {
+    auto const loss = step.loss(sc::losses::mean_squared_error{}, y, line(x));
+    step.minimize(optimizer, loss, weights_of(line));
+    step.metric("loss", loss);
+  }
+};
+static_assert(sc::trainers::is_step_of_fit<plain_step>);
+
 }  // namespace
+
+TEST_CASE("a step that does what fit does") {
+  sc::step_trainer<plain_step, sc::step_options{.batch_size = 8}> model;
+  xt::xtensor<float, 2> const x = xt::ones<float>({8, 3}), y = xt::ones<float>({8, 1});
+  sc::sample_set const samples = sc::inputs(x, y);
+  auto const first = model.train_on_batch(samples);
+  long const before = allocations();
+  double loss = 0;
+  for (int i = 0; i < 10; ++i) loss = model.train_on_batch(samples)[0];
+  CHECK(allocations() == before);
+  CHECK(loss < first[0]);
+}
 
 TEST_CASE("a step that is planned as a graph of its models") {
   sc::step_trainer<judged_step, sc::step_options{.batch_size = 8}> model;

@@ -4,9 +4,12 @@ beside theirs. Run it with a Python that has them: pip install tensorflow tensor
 
     check_grpc_clients.py <the program> <folder with scores/> [<folder with our .proto files>]
 """
+import contextlib
 import os
 import pathlib
 import queue
+import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -19,7 +22,7 @@ import tritonclient.grpc as triton
 from google.protobuf import descriptor_pb2
 from tensorflow_serving.apis import (classification_pb2, get_model_metadata_pb2, get_model_status_pb2, inference_pb2, model_management_pb2,
                                      model_service_pb2, model_service_pb2_grpc, predict_pb2, prediction_service_pb2,
-                                     prediction_service_pb2_grpc, regression_pb2)
+                                     prediction_service_pb2_grpc, regression_pb2, session_service_pb2)
 from tritonclient.grpc import service_pb2
 from tritonclient.utils import np_to_triton_dtype, shared_memory
 
@@ -137,6 +140,14 @@ def wrong_booleans():
     return tensor
 
 
+def inputs(pixels, size):
+    result = [triton.InferInput("pixels", list(pixels.shape), np_to_triton_dtype(pixels.dtype)),
+              triton.InferInput("size", list(size.shape), np_to_triton_dtype(size.dtype))]
+    for tensor, values in zip(result, (pixels, size)):
+        tensor.set_data_from_numpy(values)
+    return result
+
+
 def check_triton(port, first):
     client = triton.InferenceServerClient(f"localhost:{port}")
     check("health", client.is_server_live() and client.is_server_ready() and client.is_model_ready("scores") and not client.is_model_ready("none"))
@@ -144,13 +155,6 @@ def check_triton(port, first):
     found = client.get_model_metadata("scores", as_json=True)
     check("metadata", found["inputs"][0] == {"name": "pixels", "datatype": "FP32", "shape": ["-1", "2", "3"]}, found)
     check("index", client.get_model_repository_index(as_json=True)["models"] == [{"name": "scores", "version": "1", "state": "READY"}])
-
-    def inputs(pixels, size):
-        result = [triton.InferInput("pixels", list(pixels.shape), np_to_triton_dtype(pixels.dtype)),
-                  triton.InferInput("size", list(size.shape), np_to_triton_dtype(size.dtype))]
-        for tensor, values in zip(result, (pixels, size)):
-            tensor.set_data_from_numpy(values)
-        return result
 
     for kind in "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64", "float16", "float32", "float64":
         answer = client.infer("scores", inputs(PIXELS.astype(kind), SIZE.astype("float32")), request_id="a", client_timeout=60)
@@ -217,6 +221,124 @@ def check_triton(port, first):
     check("callers", not wrong, len(wrong))
 
 
+def check_configured(port):
+    """A model whose input is bytes, an ensemble of it, and Triton's settings."""
+    bytes_of = [bytes(each.astype("uint8").ravel().tolist()) for each in PIXELS]
+    client = triton.InferenceServerClient(f"localhost:{port}")
+    expected = client.infer("numbers", inputs(PIXELS.astype("uint8"), SIZE.astype("float32")))
+    pixels = triton.InferInput("pixels", [5, 1], "BYTES")
+    pixels.set_data_from_numpy(numpy.array(bytes_of, dtype=numpy.object_).reshape(5, 1))
+    size = inputs(PIXELS, SIZE.astype("float32"))[1]
+    check("BYTES", (client.infer("texts", [pixels, size]).as_numpy("scores") == expected.as_numpy("scores")).all())
+    check("metadata of BYTES", client.get_model_metadata("texts").inputs[0].datatype == "BYTES")
+    check("configuration of BYTES", client.get_model_config("texts").config.input[0].data_type == 13)
+    image = triton.InferInput("image", [5, 1], "BYTES")
+    image.set_data_from_numpy(numpy.array(bytes_of, dtype=numpy.object_).reshape(5, 1))
+    own = triton.InferInput("extent", [5, 2], "FP32")
+    own.set_data_from_numpy(SIZE.astype("float32"))
+    again = inputs(PIXELS.astype("uint8"), expected.as_numpy("scores"))
+    second = client.infer("numbers", again).as_numpy("scores")
+    check("an ensemble", (client.infer("both", [image, own]).as_numpy("again") == second).all())
+    found = client.get_model_config("both").config
+    check("an ensemble's configuration", found.platform == "ensemble" and [step.model_name for step in found.ensemble_scheduling.step] == ["texts", "texts"], found)
+    stub = prediction_service_pb2_grpc.PredictionServiceStub(grpc.insecure_channel(f"localhost:{port}"))
+    request = predict_pb2.PredictRequest()
+    request.model_spec.name = "texts"
+    request.inputs["pixels"].CopyFrom(tf.make_tensor_proto(bytes_of, dtype=tf.string))
+    request.inputs["size"].CopyFrom(tf.make_tensor_proto(SIZE.astype("float32")))
+    found = tf.make_ndarray(stub.Predict(request, timeout=60).outputs["scores"])
+    check("DT_STRING", (found == expected.as_numpy("scores")).all(), found)
+    request.inputs["pixels"].CopyFrom(tf.make_tensor_proto([b"1234567"] * 5, dtype=tf.string))
+    refused("a long text", grpc.StatusCode.INVALID_ARGUMENT, "has a text of 7 bytes, expected at most 6", lambda: stub.Predict(request, timeout=60))
+    logs = client.get_log_settings(as_json=True)["settings"]
+    check("logs", logs["log_info"] == {"bool_param": True} and "log_verbose_level" in logs, logs)
+    found = client.update_log_settings({"log_info": False, "log_verbose_level": 0}, as_json=True)["settings"]
+    check("changed logs", not found["log_info"].get("bool_param"), found)
+    refused("a log file", grpc.StatusCode.INVALID_ARGUMENT, "log file location can not be updated", lambda: client.update_log_settings({"log_file": "a"}))
+    traces = client.update_trace_settings("texts", {"trace_level": ["TIMESTAMPS"], "trace_rate": "7"}, as_json=True)["settings"]
+    check("traces", traces["trace_rate"]["value"] == ["7"] and traces["trace_level"]["value"] == ["TIMESTAMPS"], traces)
+    check("traces of others", client.get_trace_settings("both", as_json=True)["settings"]["trace_rate"]["value"] == ["1000"])
+    check("back", client.update_trace_settings("texts", {"trace_rate": None}, as_json=True)["settings"]["trace_rate"]["value"] == ["1000"])
+    refused("no such model", grpc.StatusCode.NOT_FOUND, "", lambda: client.get_trace_settings("none"))
+
+
+def check_rest(port):
+    """Triton's client of REST, where it is installed."""
+    try:
+        import tritonclient.http as rest
+    except (ImportError, RuntimeError):  # it says by RuntimeError that its packages are missing
+        return
+    client = rest.InferenceServerClient(f"localhost:{port}")
+    check("REST: health", client.is_server_live() and client.is_server_ready() and client.is_model_ready("both"))
+    pixels, size = rest.InferInput("pixels", [5, 1], "BYTES"), rest.InferInput("size", [5, 2], "FP32")
+    pixels.set_data_from_numpy(numpy.array([bytes(each.astype("uint8").ravel().tolist()) for each in PIXELS], dtype=numpy.object_).reshape(5, 1))
+    size.set_data_from_numpy(SIZE.astype("float32"))
+    numbers = rest.InferInput("pixels", [5, 2, 3], "UINT8")
+    numbers.set_data_from_numpy(PIXELS.astype("uint8"))
+    expected = client.infer("numbers", [numbers, size]).as_numpy("scores")
+    check("REST: BYTES", (client.infer("texts", [pixels, size]).as_numpy("scores") == expected).all())
+    size.set_data_from_numpy(SIZE.astype("float32"), binary_data=False)
+    check("REST: JSON", (client.infer("numbers", [numbers, size], outputs=[rest.InferRequestedOutput("scores", binary_data=False)]).as_numpy("scores") == expected).all())
+    best = client.infer("numbers", [numbers, size], outputs=[rest.InferRequestedOutput("scores", class_count=1)]).as_numpy("scores")
+    check("REST: classification", best.shape == (5, 1) and best[0, 0].decode().endswith(f":{expected[0].argmax()}"), best)
+    check("REST: metadata", client.get_model_metadata("both")["platform"] == "ensemble" and "trace" in client.get_server_metadata()["extensions"])
+    check("REST: configuration", len(client.get_model_config("both")["ensemble_scheduling"]["step"]) == 2)
+    check("REST: index", {each["name"] for each in client.get_model_repository_index()} == {"numbers", "texts", "both"})
+    check("REST: statistics", client.get_inference_statistics("texts")["model_stats"][0]["inference_count"] >= 5)
+    check("REST: logs", client.update_log_settings({"log_warning": False})["log_warning"] is False)
+    check("REST: traces", client.update_trace_settings("texts", {"trace_rate": "9"})["trace_rate"] == "9" and client.get_trace_settings("both")["trace_rate"] == "1000")
+
+
+def check_page(port):
+    """Each method of the clients' services is on the page, and UNIMPLEMENTED where the page says that it is not here."""
+    rows = [row for row in (pathlib.Path(sys.argv[3]).parents[4] / "docs" / "serving.md").read_text().splitlines() if row.startswith("|")]
+    channel = grpc.insecure_channel(f"localhost:{port}")
+    walked = 0
+    for file in prediction_service_pb2, model_service_pb2, session_service_pb2, service_pb2:
+        for service in file.DESCRIPTOR.services_by_name.values():
+            for method in service.methods:
+                named = [row for row in rows if re.search(rf"`(\w+\.)?{method.name}`", row.split(" | ")[0])]
+                check("a method is on the page once", len(named) == 1, service.full_name, method.name)
+                if method.name.endswith("StreamInfer") or not named:
+                    continue
+                call = channel.unary_unary(f"/{service.full_name}/{method.name}", request_serializer=bytes, response_deserializer=bytes)
+                try:
+                    call(b"", timeout=60)
+                    code = grpc.StatusCode.OK
+                except grpc.RpcError as why:
+                    code = why.code()
+                check("as the page says", (code == grpc.StatusCode.UNIMPLEMENTED) == ("UNIMPLEMENTED" in named[0]), method.name, code)
+                walked += 1
+    check("methods are walked", walked >= 25, walked)
+
+
+ENSEMBLE = """
+input [ { name: "image" data_type: TYPE_STRING dims: [ 1 ] }, { name: "extent" data_type: TYPE_FP32 dims: [ 2 ] } ]
+output { name: "again" data_type: TYPE_FP32 dims: [ 2 ] }
+ensemble_scheduling { step [
+  { model_name: "texts" model_version: -1 input_map [ { key: "pixels" value: "image" }, { key: "size" value: "extent" } ] output_map { key: "scores" value: "between" } },
+  { model_name: "texts" model_version: -1 input_map [ { key: "pixels" value: "image" }, { key: "size" value: "between" } ] output_map { key: "scores" value: "again" } } ] }
+"""
+
+
+@contextlib.contextmanager
+def configured_server():
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = pathlib.Path(scratch)
+        shutil.copytree(f"{FOLDER}/scores", folder / "texts" / "1")
+        (folder / "texts" / "config.pbtxt").write_text('input { name: "pixels" data_type: TYPE_STRING dims: [ 1 ] }')
+        (folder / "both" / "1").mkdir(parents=True)
+        (folder / "both" / "config.pbtxt").write_text(ENSEMBLE)
+        own = subprocess.Popen([TOOL, "serve", "--rest_api_port", "0", "--grpc_port", "0", "--model", f"numbers={FOLDER}/scores", "--model", f"texts={folder}/texts",
+                                "--model", f"both={folder}/both", "--trace_file", f"{folder}/trace.json"], stdout=subprocess.PIPE, text=True)
+        try:
+            yield tuple(next(int(line.split(" ")[place].rsplit(":", 1)[1]) for line in own.stdout if line.startswith(begin))
+                        for place, begin in ((3, "Exporting HTTP/REST API at:"), (4, "Running gRPC ModelServer at ")))
+        finally:
+            own.terminate()
+            check("end", own.wait(timeout=60) == 0, own.returncode)
+
+
 def messages_of(files, package):
     """The messages, values of enumerations and methods of descriptors, by their names."""
     found = {}
@@ -280,6 +402,12 @@ try:
 finally:
     server.terminate()
     check("end", server.wait(timeout=60) == 0, server.returncode)
+
+with configured_server() as (rest_port, port):
+    check_configured(port)
+    check_rest(rest_port)
+    if len(sys.argv) > 3:
+        check_page(port)
 
 for failure in failures:
     print(failure)

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <atomic>
 #include <doctest/doctest.h>
+#include <memory>
 #include <random>
 #include <string>
 #include <thread>
@@ -47,7 +48,11 @@ std::vector<float> input_of(int stream, int step) {
 TEST_CASE("a thousand streams have the bits of a thousand predictors") {
   sc::predictor<listener, inference> model(3);
   auto const weights = model.get_weights();
-  sc::serving::embedded_runtime runtime(std::move(model), {.batch_timeout_us = 200}, {"y", "next_h", "next_c"});
+  std::vector<std::unique_ptr<sc::serving::embedded_runtime>> runtimes;
+  runtimes.push_back(std::make_unique<sc::serving::embedded_runtime>(
+      std::move(model), sc::serving::runtime_options{.batch_timeout_us = 200},
+      std::vector<std::string>{"y", "next_h", "next_c"}));
+  sc::tool::model_engines runtime(std::move(runtimes));
   sequence_batcher sequences("listener", settings(), runtime.description());
   REQUIRE(sequences.visible().inputs.size() == 1);
   REQUIRE(sequences.visible().outputs.size() == 1);

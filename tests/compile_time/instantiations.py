@@ -3,7 +3,8 @@
 and expressions (their bodies and constants). A measure of compile time that is the same in every run and on every machine.
 
     instantiations.py            compares with instantiations.txt; fails above the tolerance, or if a model of 2n layers
-                                 (chain_64.cpp) costs more than 2.2 times one of n (chain_32.cpp)
+                                 (chain_64.cpp) costs more than 2.2 times one of n (chain_32.cpp), or if the perceptron by
+                                 a step of one's own costs more than 1.15 times that by a trainer
     instantiations.py --update   writes instantiations.txt, to be reviewed
 """
 import argparse
@@ -20,6 +21,7 @@ BASELINE = HERE / "instantiations.txt"
 COMPILER = "clang++-19"
 TOLERANCE = 1.05
 DOUBLE_SIZE = 2.2
+OF_TRAINER = 1.15  # own_step.cpp over trainer.cpp
 COUNTED = {"declarations": r"^\s*(\d+) decls total", "expressions": r"^\s*(\d+) stmts/exprs total"}
 
 
@@ -85,6 +87,10 @@ def compare(counts, baseline):
                 print(f"{name} makes {ratio:.2f} x the {what} of {half_of(name)}, beyond the include")
                 if ratio > DOUBLE_SIZE:
                     found.append(f"{name} makes {ratio:.2f} x the {what} of {half_of(name)}, more than {DOUBLE_SIZE}")
+    for what, number, by_trainer in zip(COUNTED, counts["own_step"], counts["trainer"]):
+        print(f"own_step makes {number / by_trainer:.3f} x the {what} of trainer")
+        if number > OF_TRAINER * by_trainer:
+            found.append(f"own_step makes {number / by_trainer:.3f} x the {what} of trainer, more than {OF_TRAINER}")
     return found
 
 

@@ -152,13 +152,10 @@ using amplifier =
     sc::named<"rtneural", sc::sequential<input{1, 1}.of_batch_size(1),
                                          lstm{40, {.return_sequences = true, .stateful = true}}, dense{1}>>;
 
-struct hard_swish_product : sc::layer<hard_swish_product> {
-  static constexpr std::string_view class_name = "hard_swish_product";
+struct own_hard_swish : sc::layer<own_hard_swish> {
+  static constexpr std::string_view class_name = "own_hard_swish";
 
-  constexpr auto call(auto&, auto x) const {
-    auto const a = x * sc::minimum(sc::maximum(x / 6.0F + 0.5F, 0.0F), 1.0F);
-    return a * 0.8F;
-  }
+  constexpr auto call(auto&, auto x) const { return x * sc::minimum(sc::maximum(x / 6.0F + 0.5F, 0.0F), 1.0F); }
 };
 
 }  // namespace imported

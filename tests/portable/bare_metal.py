@@ -27,6 +27,12 @@ BOARDS = (("Cortex-M4", ["-mcpu=cortex-m4", "-mfpu=fpv4-sp-d16"], "mps2-an386", 
           ("Cortex-M55", ["-mcpu=cortex-m55", "-mfpu=auto"], "mps3-an547", 31.25))
 BARE = ["-mthumb", "-mfloat-abi=hard", "-fno-threadsafe-statics", "-ffunction-sections", "-fdata-sections", "-DBARE_METAL", f"-I{START}", str(START / "start.cpp"),
         "-nostartfiles", "--specs=nano.specs", "-Wl,--gc-sections", "-T", str(START / "memory.ld")]
+# A RISC-V of 32 bits: Clang with libc++'s headers for systems without threads, Debian's picolibc, QEMU's board virt.
+RISCV = "RISC-V (rv32imac)"
+LIBRARY = pathlib.Path("/usr/lib/llvm-19/include/wasm32-wasi/c++/v1")
+PICOLIBC = pathlib.Path("/usr/lib/picolibc/riscv64-unknown-elf/include")
+CORE = ["-march=rv32imac", "-mabi=ilp32"]
+PLACES = {"flash": 0x80000000, "flash_size": 0x200000, "ram": 0x80200000, "ram_size": 0x20000, "stack_size": 0x1000}
 # What no program without an operating system may hold.
 FORBIDDEN = re.compile(r"\b(_?malloc(_r)?|_?free(_r)?|_sbrk(_r)?|_Znwm|_Znwj|_ZdlPv\w*|__cxa_\w+|_Unwind_\w+|abort|_ZSt\w+|pthread_\w+|__gxx_personality\w*)$",
                        re.MULTILINE)
@@ -108,6 +114,36 @@ def on_board(network, board, folder, expected):
             f"{round(numbers['ticks'] * instructions, -2):,.0f} | {difference:.0e} |"), ""
 
 
+def can_do_riscv():
+    return LIBRARY.exists() and PICOLIBC.exists() and all(map(shutil.which, ("clang++-19", "riscv64-unknown-elf-gcc", "qemu-system-riscv32")))
+
+
+def on_riscv(network, folder, expected):
+    """The row of the table, and what is wrong. Its memory is that of variables: nothing paints the stack."""
+    program, assembled = folder / f"{file_name(network)}_riscv32", folder / f"{file_name(network)}_riscv32.o"
+    # What is configured for WebAssembly's system, of which picolibc has neither musl's types nor locales.
+    lines = [line for line in (LIBRARY / "__config_site").read_text(encoding="utf-8").splitlines() if "MUSL" not in line]
+    (folder / "library").mkdir(exist_ok=True)
+    (folder / "library/__config_site").write_text("\n".join(["#define _LIBCPP_HAS_NO_LOCALIZATION", "#define _LIBCPP_HAS_NO_WIDE_CHARACTERS", *lines, ""]), encoding="utf-8")
+    command = ["clang++-19", "--target=riscv32-unknown-elf", *CORE, *COMMON, *definitions(network), "-fno-threadsafe-statics", "-ffunction-sections", "-fdata-sections",
+               "-nostdinc++", "-isystem", folder / "library", "-isystem", LIBRARY, "-isystem", PICOLIBC, "-c"]
+    places = ",".join(f"--defsym=__{name}={address:#x}" for name, address in PLACES.items())
+    linked = ["riscv64-unknown-elf-gcc", *CORE, "--specs=picolibc.specs", "--oslib=semihost", "--crt0=semihost", assembled, f"-Wl,--gc-sections,{places}"]
+    if problem := compiled(command, assembled) or compiled(linked, program):
+        return "", problem
+    if found := FORBIDDEN.findall(run(["riscv64-unknown-elf-nm", assembled], check=True).stdout):
+        return "", f"the program uses {found}"
+    ran = run(["qemu-system-riscv32", "-M", "virt", "-bios", "none", "-nographic", "-icount", "shift=0", "-semihosting-config", "enable=on,target=native", "-kernel", program],
+              stdin=subprocess.DEVNULL)
+    outputs, numbers = printed(ran.stderr + ran.stdout)
+    difference = largest_difference(outputs, expected)
+    if ran.returncode != 0 or not difference <= TOLERANCE:
+        return "", f"ends with {ran.returncode}, {difference} from this machine's numbers:\n{ran.stderr[-1000:]}"
+    text, data, variables = map(int, run(["riscv64-unknown-elf-size", program], check=True).stdout.splitlines()[1].split()[:3])
+    return (f"| {network} | {RISCV} | {text + data:,} | {numbers['weights']:,} | {data + variables - PLACES['stack_size']:,} | | "
+            f"{round(numbers['instructions'], -2):,.0f} | {difference:.0e} |"), ""
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("folder", type=pathlib.Path)
@@ -122,8 +158,8 @@ def main():
         print("| network | processor | flash | of it weights | memory | of it stack | instructions | largest difference |\n|---|---|---|---|---|---|---|---|")
     for network in NETWORKS[:2] if options.host else NETWORKS:
         expected = on_host(network, options.folder)
-        for board in () if options.host else BOARDS:
-            row, problem = on_board(network, board, options.folder, expected)
+        for board in () if options.host else (*BOARDS, (RISCV,)) if can_do_riscv() else BOARDS:
+            row, problem = on_riscv(network, options.folder, expected) if board[0] == RISCV else on_board(network, board, options.folder, expected)
             if problem:
                 failed = True
                 print(f"{network} on {board[0]}: {problem}", file=sys.stderr)

@@ -39,6 +39,20 @@ enum class dtype : unsigned char { float32, float16, int32, uint8, boolean, bflo
   }
 }
 
+/// The option `input_bytes` of dense, conv1d and conv2d: the layer's input is whole numbers from `least` to `least` +
+/// 255, its kernel whole numbers from -128 to 127, and its bias whole numbers of int32, as in a network that has been
+/// quantized to 8 bits. Predictors on a CPU then multiply bytes, whose sums are exact in int32 and rounded to float32
+/// once; other numbers are rounded to the nearest of these. Training, stages and IPUs multiply floats, which give the
+/// same where no sum is above 2^24. `least` is from -255 to 0. Counterpart: the zero points of ONNX's QLinearConv.
+struct bytes_from {
+  int least = 0;          ///< the input's smallest number: minus the zero point of unsigned bytes
+  bool is_given = false;  ///< true if the layer multiplies bytes
+
+  constexpr bytes_from() = default;
+  constexpr explicit bytes_from(int least_) : least(least_), is_given(true) {}
+  friend constexpr bool operator==(bytes_from const&, bytes_from const&) = default;
+};
+
 }  // namespace stagecraft
 
 namespace stagecraft::tracing {

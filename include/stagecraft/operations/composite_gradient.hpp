@@ -28,6 +28,14 @@ class composite_gradient {
   /// A copy of the composite: the list moves when it grows.
   [[nodiscard]] constexpr composite what() const { return ops_->list().node_of(composite_).what.as<composite>(); }
   [[nodiscard]] constexpr tensor gradient() const noexcept { return of_result_; }
+  /// True if the gradient of operand `index` is wanted; others need not be given.
+  [[nodiscard]] constexpr bool wants(int index) const noexcept { return wanted_[index]; }
+  constexpr void want(int index, bool is_wanted) noexcept {
+    if (index < most_operands) wanted_[index] = is_wanted;
+  }
+  /// Says that gradients which the rule gives read what is inside the group, so that a gradient of them reaches it.
+  constexpr void read_inside() noexcept { has_inner_readers_ = true; }
+  [[nodiscard]] constexpr bool has_inner_readers() const noexcept { return has_inner_readers_; }
   /// Sets the gradient of operand `index`. Operands without such a call have no gradient.
   constexpr void give(int index, tensor gradient) { given_[index] = gradient; }
   [[nodiscard]] constexpr tracing::array_view<tensor const> given() const noexcept {
@@ -41,6 +49,7 @@ class composite_gradient {
   int count_;
   static constexpr int most_operands = 8;
   tensor given_[most_operands]{};
+  bool wanted_[most_operands]{}, has_inner_readers_ = false;
 };
 
 /// The gradient of softmax: y (dy - sum(y dy)) along its axis.
@@ -53,6 +62,80 @@ constexpr void softmax_rule(composite_gradient& of) {
 /// The gradient of dropout drops the elements that were dropped.
 constexpr void dropout_rule(composite_gradient& of) {
   of.give(1, of.ops().dropout(of.gradient(), of.read(0), of.what().numbers[0], true));
+}
+
+/// The group that normalizes rows: (x - mean) / sqrt(variance + epsilon) * gamma + beta over the last axes of x.
+struct row_normalization {
+  static constexpr std::string_view name = "normalized rows";
+  float epsilon = 0;
+  float columns = 2;                     ///< numbers of the axes together
+  bool scales = false, centers = false;  ///< there is a gamma, a beta
+
+  [[nodiscard]] static constexpr row_normalization of(composite const& group) {
+    auto const flags = static_cast<int>(group.numbers[1]);
+    return {group.numbers[0], group.numbers[2], (flags & 1) != 0, (flags & 2) != 0};
+  }
+  [[nodiscard]] constexpr axis_list axes(extents const& shape) const {
+    axis_list result = axis_list::none();
+    std::int64_t elements = 1;
+    for (int axis = shape.rank; axis-- > 1 && static_cast<float>(elements) < columns;) {
+      elements *= shape[axis];
+      result.axes[result.count++] = axis;
+    }
+    return result;
+  }
+  template <class Inside>
+  constexpr tensor group(tracer& ops, std::initializer_list<tensor> reads, Inside const& inside,
+                         gradient_rule rule = nullptr, bool is_gradient = false) const {
+    return ops.composite(name, reads, inside, rule,
+                         {epsilon, (scales ? 1.0F : 0.0F) + (centers ? 2.0F : 0.0F), columns}, is_gradient);
+  }
+};
+/// The gradients of a normalization of rows. They read what is computed inside the group: x - mean, and the reciprocal
+/// of the deviation.
+constexpr void row_normalization_rule(composite_gradient& of) {
+  of.read_inside();
+  tracer& ops = of.ops();
+  auto const what = row_normalization::of(of.what());
+  auto const operand = [&](tensor each, int index) { return tensor{&ops.list(), ops.list().operand(each.id, index)}; };
+  tensor normalized = operand(of.result(), 0);
+  if (what.centers) normalized = operand(normalized, 0);
+  if (what.scales) normalized = operand(normalized, 0);
+  tensor const centred = operand(normalized, 0), reciprocal = operand(normalized, 1);
+  tensor const x = of.read(0), dy = of.gradient();
+  if (of.wants(0)) {
+    axis_list const axes = what.axes(x.shape());
+    auto const inside = [&] {
+      tensor const g = what.scales ? dy * of.read(1) : dy;
+      tensor const slope = ops.mean(g * centred, axes) * square(reciprocal);
+      return (g - ops.mean(g, axes) - centred * slope) * reciprocal;
+    };
+    row_normalization const own{what.epsilon, what.columns, what.scales, false};
+    of.give(0, what.scales ? own.group(ops, {x, dy, of.read(1)}, inside, nullptr, true)
+                           : own.group(ops, {x, dy}, inside, nullptr, true));
+  }
+  if (what.scales && of.wants(1)) {
+    row_normalization const plain{what.epsilon, what.columns};
+    of.give(1, dy * plain.group(ops, {x}, [&] { return normalized; }));
+  }
+  if (what.centers) of.give(what.scales ? 2 : 1, dy);
+}
+/// The normalization of a layer in a training step. A gamma or beta without a list is left out. The host has kernels
+/// for it and its gradient, also where the step takes a gradient of it.
+constexpr tensor normalize_rows(tracer& ops, tensor x, tensor gamma, tensor beta, float epsilon, int columns) {
+  row_normalization const what{epsilon, static_cast<float>(columns), gamma.list != nullptr, beta.list != nullptr};
+  auto const inside = [&] {
+    axis_list const axes = what.axes(x.shape());
+    tensor const centred = x - ops.mean(x, axes);
+    tensor y = centred * rsqrt(ops.mean(square(centred), axes) + epsilon);
+    if (what.scales) y = y * gamma;
+    if (what.centers) y = y + beta;
+    return y;
+  };
+  auto const rule = row_normalization_rule;
+  if (what.scales && what.centers) return what.group(ops, {x, gamma, beta}, inside, rule);
+  if (what.scales || what.centers) return what.group(ops, {x, what.scales ? gamma : beta}, inside, rule);
+  return what.group(ops, {x}, inside, rule);
 }
 
 constexpr tensor tracer::softmax(tensor x, int axis) {

@@ -56,10 +56,11 @@ class differentiation {
       } else if (has(id) && wanted(id)) {
         if (auto const* group = at_id.what.if_is<composite>(); group && group->rule) {
           composite_gradient of_group(*ops_, id, of(id));
+          for (int i = 0; i + 1 < at_id.operand_count; ++i) of_group.want(i, wanted(list().operand(id, i + 1)));
           group->rule(of_group);
           for (int i = 0; i + 1 < at_id.operand_count; ++i)
             if (auto const given = of_group.given()[i]; given.id >= 0) add(list().operand(id, i + 1), given);
-          id = group->first;
+          if (!of_group.has_inner_readers()) id = group->first;
         } else {
           at_id.what.visit([&](auto const& what) { rule(what, id, of(id)); });
         }

@@ -13,6 +13,8 @@ namespace stagecraft::serving {
 struct tensor_spec {
   std::string name;
   std::vector<std::int64_t> shape;  ///< the shape of one sample; empty: a single number
+  /// True if a server's clients send bytes, of which each is a number from 0 to 255, followed by zeros.
+  bool is_bytes = false;
 
   /// The number of elements of one sample.
   [[nodiscard]] std::int64_t size() const noexcept {

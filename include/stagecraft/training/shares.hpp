@@ -84,6 +84,35 @@ inline constexpr diagnostic sharing_problem = [] {
   return problem;
 }();
 
+/// E1201: a training step of one's own takes weights (`Takes`), or is one layer that has those of all models.
+template <class Made, bool Takes>
+inline constexpr diagnostic step_sharing_problem = [] {
+  diagnostic problem;
+  if (Takes || !Made::has_models_to_share)
+    problem.report(1201, "weights are shared ",
+                   Takes
+                       ? "by a training step, whose models have memory of their own"
+                       : "with a training step that is not planned as graphs, where one layer has those of all models",
+                   "; copy them with set_weights");
+  return problem;
+}();
+/// The mistake in sharing a model of a step, by its name.
+template <class Other, fixed_name Part>
+constexpr diagnostic const& problem_of_shared_step() {
+  if constexpr (Other::has_models_to_share)
+    return Other::template problem_of_name<Part>();
+  else
+    return step_sharing_problem<Other, false>;
+}
+/// Stands in for weights that are not shared, after the error.
+struct nothing_to_share {
+  template <class Made>
+    requires requires(Made& made) { made.reset_states(); }
+  operator Made() const {
+    return Made();
+  }
+};
+
 /// The result of `shares`: it becomes the trainer or predictor that is made of it.
 template <class Session, fixed_name Part>
 class weights_to_share {
@@ -96,6 +125,7 @@ class weights_to_share {
     requires requires(Made& made) { made.reset_states(); }
   [[gnu::cold]] operator Made() const {
     Made made;
+    if constexpr (requires { Made::has_models_to_share; }) static_assert(report<step_sharing_problem<Made, true>>());
     if constexpr (requires { typename Made::session_type; }) {
       using to_session = typename Made::session_type;
       using to_model = trained_type<to_session>;
@@ -127,6 +157,14 @@ class weights_to_share {
   Session* from_;
 };
 
+/// The part that is meant: a step that does what `fit` does has one model, and a name for it.
+template <class Other, fixed_name Part>
+inline constexpr fixed_name part_to_share = [] {
+  if constexpr (requires { Other::template is_model<Part>; })
+    if constexpr (Other::template is_model<Part>) return fixed_name();
+  return Part;
+}();
+
 }  // namespace stagecraft::trainers
 
 namespace stagecraft {
@@ -138,6 +176,7 @@ namespace stagecraft {
 ///     sc::trainer<discriminator, training> judge{sc::shares<"discriminator">(both)};
 ///     sc::predictor<generator, drawing> draw{sc::shares<"generator">(both)};
 ///
+/// `other` may be a training step of one's own that takes no gradients itself; the name is that of one of its models.
 /// The weights last as long as one of them does. All of them are one thread's. Each trainer has its own optimizer's
 /// state. A predictor with weights that it prepares, such as folded batch normalizations, prepares them anew before
 /// each run; its set_weights is E4108, a trainer's sets those of all. Errors: E1067 no part has the name; E1200 weights
@@ -146,10 +185,21 @@ namespace stagecraft {
 /// `sharing_weights`.
 template <fixed_name Part = "", class Other>
 [[nodiscard]] auto shares(Other& other) {
-  using session = typename Other::session_type;
-  if constexpr (!Part.empty())
-    static_assert(detail::report<detail::part_name_problem<detail::trained_type<session>, Part>>());
-  return detail::weights_to_share<session, Part>(other.session());
+  if constexpr (requires { Other::has_models_to_share; }) {
+    constexpr auto const& problem = detail::problem_of_shared_step<Other, Part>();
+    static_assert(detail::report<problem>());
+    if constexpr (!problem.failed())
+      return detail::weights_to_share<std::remove_reference_t<decltype(other.session_to_share())>, Part>(
+          other.session_to_share());
+    else
+      return detail::nothing_to_share{};
+  } else {
+    using session = typename Other::session_type;
+    constexpr auto part = detail::part_to_share<Other, Part>;
+    if constexpr (!part.empty())
+      static_assert(detail::report<detail::part_name_problem<detail::trained_type<session>, part>>());
+    return detail::weights_to_share<session, part>(other.session());
+  }
 }
 
 }  // namespace stagecraft

@@ -12,11 +12,15 @@ using namespace sc::layers;  // NOLINT: as a program writes it
 
 namespace operations_old_parts {
 
-struct own_limited : sc::layer<own_limited> {
-  static constexpr std::string_view class_name = "own_limited";
+struct limited_part_shaped : sc::layer<limited_part_shaped> {
+  static constexpr std::string_view class_name = "limited_part_shaped";
 
-  constexpr auto call(auto&, auto x) const {
-    return sc::minimum(sc::maximum(x, -0.5F), 0.75F);
+  constexpr auto call(auto& ops, auto x) const {
+    auto const a = sc::minimum(sc::maximum(x, -0.5F), 0.75F);
+    auto const b = ops.slice(a, 3, 0, 1);
+    auto const c = ops.slice(a, 3, 1, 3);
+    auto const d = ops.reshape(b, {b.length(0), 4, 6, 1});
+    return c * d;
   }
 };
 
@@ -58,20 +62,11 @@ struct operations_old : sc::functional<operations_old> {
     using namespace operations_old_parts;  // NOLINT
     auto x = model.input({4, 6, 3}, "x");
     x = conv2d{4, 1, {.use_bias = false}}(x);
-    x = own_limited{}(x);
-    auto y = permute{3, 1, 2}(x);
-    y = cropping2d{{{0, 3}, {0, 0}}}(y);
-    y = permute{2, 3, 1}(y);
-    x = permute{3, 1, 2}(x);
-    x = cropping2d{{{1, 0}, {0, 0}}}(x);
-    x = permute{2, 3, 1}(x);
-    y = reshape{4, 6}(y);
-    y = reshape{4, 6, 1}(y);
-    x = multiply{}(x, y);
+    x = limited_part_shaped{}(x);
     x = cropping2d{{{1, 0}, {2, 0}}}(x);
     x = own_padded{}(x);
     x = up_sampling2d{2}(x);
-    y = largest_difference_exponential{}(x);
+    auto y = largest_difference_exponential{}(x);
     x = dropout{0.5F}(x);
     x = largest_shaped{}(x);
     return sc::outputs(y, x);

@@ -3,11 +3,23 @@
 // program takes. MODEL is one of perceptron, keywords, amplifier.
 #include "models.hpp"
 
+#include <cstdint>
+
 #ifdef BARE_METAL
 #include "start.hpp"
 #else
 #include <cstdio>
 static void print(char const* text) { std::fputs(text, stdout); }
+#ifdef __riscv
+/// Instructions that the processor has carried out.
+static std::uint32_t instructions() {
+  std::uint32_t count;
+  asm volatile("csrr %0, minstret" : "=r"(count));
+  return count;
+}
+#else
+static std::uint32_t instructions() { return 0; }
+#endif
 #endif
 
 #include <bit>
@@ -41,7 +53,10 @@ int main() {
     net(x, y);
     if (sample == 2) print("ticks ", (ticks() - begin) & 0xffffffU);
 #else
+    auto const begin = instructions();
     net(x, y);
+    auto const end = instructions();
+    if (sample == 2) print("instructions ", end - begin);
 #endif
     for (float const each : y) print("output ", std::bit_cast<std::uint32_t>(each));
   }

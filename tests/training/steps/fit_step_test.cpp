@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A training step of one's own that is what `fit` does has the bits of `fit`, also where it runs by itself.
 #include <stagecraft/steps.hpp>
+#include <stagecraft/training/shares.hpp>
 #include <concepts>
 #include <cstddef>
 #include <doctest/doctest.h>
@@ -71,12 +72,17 @@ TEST_CASE("the weights of fit, bit for bit") {
   sc::trainer<mlp, training, sc::host<1>> expected;
   auto const before = expected.get_weights();
   trainer_of_step model;
-  auto const history = expected.fit(x, y, {.epochs = 3, .verbose = 0});
-  auto const own = model.fit(sc::inputs(x, y), {.epochs = 3, .verbose = 0});
+  auto const history = expected.fit(x, y, {.epochs = 3, .verbose = 0, .validation_data = {x, y}});
+  auto const own = model.fit(sc::inputs(x, y), {.epochs = 3, .verbose = 0, .validation_data = sc::inputs(x, y)});
   CHECK(own.at("loss") == history.at("loss"));
+  CHECK(own.at("val_loss") == history.at("val_loss"));
   CHECK(model.get_weights() == expected.get_weights());
   CHECK(model.get_weights<"mlp">() == expected.get_weights());
   CHECK_FALSE(model.get_weights() == before);
+  sc::predictor<mlp, sc::inference{.batch_size = 8}> shared{sc::shares<"mlp">(model)};
+  CHECK(shared.get_weights() == model.get_weights());
+  model.fit(sc::inputs(x, y), {.verbose = 0});
+  CHECK(shared.get_weights() == model.get_weights());
 }
 
 TEST_CASE("a step that fit does not carry out has its kernels and its bits, with a batch normalization") {
@@ -88,4 +94,17 @@ TEST_CASE("a step that fit does not carry out has its kernels and its bits, with
   model.fit(sc::inputs(x, y), {.epochs = 3, .verbose = 0});
   CHECK(model.get_weights<"mlp">() == expected.get_weights());
   CHECK_FALSE(expected.get_weights() == before);
+
+  // A predictor of the step's model has its weights, in one memory.
+  static constexpr auto drawing = sc::inference{.batch_size = 8};
+  sc::predictor<normalized, drawing> shared{sc::shares<"mlp">(model)}, copied;
+  auto const data = sc::inputs(x, y);
+  for (int i = 0; i < 2; ++i) {
+    copied.set_weights(model.get_weights<"mlp">());
+    CHECK(shared.get_weights() == copied.get_weights());
+    xt::xtensor<float, 2> const found = shared.predict(x), wanted = copied.predict(x);
+    CHECK(found == wanted);
+    model.fit(data, {.verbose = 0});
+  }
+  CHECK_THROWS_WITH_AS(model.fit(data, {.validation_data = data}), doctest::Contains("E4195"), sc::data_error);
 }

@@ -94,6 +94,49 @@ struct compared : sc::training_step<compared<TakesGradient>, input{3}, input{3}>
 };
 static_assert(sc::trainers::has_graphs<compared<false>> && !sc::trainers::has_graphs<compared<true>>);
 
+/// What layer_normalization computes, as operations without a name.
+struct plain_normalization : sc::layer<plain_normalization> {
+  static constexpr std::string_view class_name = "PlainNormalization";
+  constexpr auto call(auto& ops, auto x) const {
+    int const columns = x.length(-1);
+    auto const centred = x - ops.mean(x, -1);
+    auto const y = centred * rsqrt(ops.mean(square(centred), -1) + 0.001F);
+    auto const gamma =
+        ops.weight({.name = "gamma", .shape = {columns}, .initializer = sc::initializers::constant{.value = 1.5F}});
+    return y * gamma + ops.weight({.name = "beta", .shape = {columns}, .initializer = sc::initializers::zeros{}});
+  }
+};
+/// A gradient penalty, whose second gradient goes through a normalization.
+template <class Normalization>
+struct penalized : sc::training_step<penalized<Normalization>, input{5}> {
+  sc::trained<sc::sequential<input{5}, dense{24, sc::tanh}, Normalization{}, activation{sc::tanh}, dense{1}>, "critic">
+      critic;
+  static constexpr auto optimizer = sc::optimizers::adam{.learning_rate = 0.01F};
+  constexpr void train(auto& step, auto x) const {
+    auto const slope = step.gradient(critic(x), x), norm = sqrt(step.sum(square(slope), -1) + 1e-12F);
+    auto const loss = step.mean(square(norm - 1)) + step.mean(critic(x * 2));
+    step.minimize(optimizer, loss, weights_of(critic));
+    step.metric("loss", loss);
+  }
+};
+/// The groups that kernels carry out in the steps of a penalized critic.
+template <class Normalization, bool IsForward>
+constexpr int count_kernels() {
+  using layer = sc::trainers::sub_step_layer<penalized<Normalization>, 0>;
+  sc::shape const in[]{{5}};
+  sc::operations::traced_plan const plan(sc::layers::detail::trace_layer(layer{}, in, 12, true, true), true, {}, 1, {},
+                                         true);
+  int count = 0;
+  for (int const id : IsForward ? plan.forward : plan.backward) {
+    auto const* group = plan.traced.list.node_of(id).what.if_is<sc::operations::composite>();
+    count += group != nullptr && group->has_kernel ? 1 : 0;
+  }
+  return count;
+}
+// Both calls and the gradient of one; then its gradient by the layer's input, and what those of gamma read.
+static_assert(count_kernels<layer_normalization, true>() == 3 && count_kernels<layer_normalization, false>() >= 4);
+static_assert(count_kernels<plain_normalization, true>() == 0 && count_kernels<plain_normalization, false>() == 0);
+
 }  // namespace
 
 TEST_CASE("a graph of layers with their kernels computes what traced operations do") {
@@ -112,6 +155,28 @@ TEST_CASE("a graph of layers with their kernels computes what traced operations 
       CHECK(weights[i].values[k] == doctest::Approx(expected[i].values[k]).epsilon(1e-4));
   CHECK_FALSE(weights[4] == before[4]);  // the moving mean
   CHECK(weights[4].name == "net/batch_normalization/moving_mean:0");
+}
+
+TEST_CASE("a normalization whose gradient the step takes has kernels, and computes what its operations do") {
+  auto const x = fill(xt::xtensor<float, 2>(xt::zeros<float>({12, 5})), 0.1F);
+  sc::step_trainer<penalized<layer_normalization>, sc::step_options{.batch_size = 12}> by_kernels;
+  sc::step_trainer<penalized<plain_normalization>, sc::step_options{.batch_size = 12}> plain;
+  auto weights = by_kernels.get_weights(), before = plain.get_weights();
+  REQUIRE(weights.size() == 6);
+  weights[2] = before[2];  // gamma, which is not 1
+  for (std::size_t i = 0; i < weights.size(); ++i) before[i].values = weights[i].values;
+  for (auto& each : weights) each.name.clear();
+  by_kernels.set_weights(weights);
+  plain.set_weights(before);
+  for (int i = 0; i < 10; ++i)
+    CHECK(by_kernels.train_on_batch(x)[0] == doctest::Approx(plain.train_on_batch(x)[0]).epsilon(1e-5));
+  auto const found = by_kernels.get_weights(), expected = plain.get_weights();
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    CAPTURE(i);
+    CHECK_FALSE(found[i].values == weights[i].values);
+    for (std::size_t k = 0; k < found[i].values.size(); ++k)
+      CHECK(found[i].values[k] == doctest::Approx(expected[i].values[k]).epsilon(1e-5));
+  }
 }
 
 TEST_CASE("frozen layers stay as they are") {

@@ -176,6 +176,13 @@ literal read_option(json const& value, axis_list& to) {
   return {literal::kinds::fixed, each.size() == 1 ? text : "{" + text + "}"};
 }
 
+literal read_option(json const& value, bytes_from& to) {
+  int least = 0;
+  auto const number = read_option(value, least);
+  to = bytes_from(least);
+  return {literal::kinds::fixed, "sc::bytes_from("_cpp + number.text + ")"};
+}
+
 literal read_option(json const& value, number_list& to) {
   if (!value.is_number() && !value.is_array()) throw unsupported("is " + value.dump().substr(0, 200));
   to = {};

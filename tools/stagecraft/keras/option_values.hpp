@@ -73,6 +73,8 @@ literal read_option(json const& value, activation& to);
 literal read_option(json const& value, initializer& to);
 literal read_option(json const& value, regularizer& to);
 literal read_option(json const& value, constraint& to);
+/// The smallest number of an input of 8 bits; files of Keras have none.
+literal read_option(json const& value, bytes_from& to);
 /// Options of IPUs' products, which Keras does not write.
 inline literal read_option(json const& value, stage_poplar_options&) { throw unsupported("is " + value.dump()); }
 

@@ -40,7 +40,7 @@ void onnx_trace::take_bias(std::vector<int>& instead) {
     bool const is_sum = std::all_of(each.factors.begin(), each.factors.end(), [](float x) { return x == 1; });
     if (!is_sum || !all.contains(before.class_name) || used[static_cast<std::size_t>(each.inputs[0])] != 1 ||
         before.config.value("use_bias", json(true)) != false || before.config.contains("activation") ||
-        before.group != each.group || before.lengths.empty())
+        before.config.contains("input_bytes") || before.group != each.group || before.lengths.empty())
       continue;
     auto const units = static_cast<std::size_t>(before.lengths.back());
     auto summands = each.summands;

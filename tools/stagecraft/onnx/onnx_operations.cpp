@@ -13,8 +13,6 @@ namespace stagecraft::tool {
 
 namespace {
 
-std::size_t at(int index) { return static_cast<std::size_t>(index); }
-
 source_text list_text(std::vector<int> const& numbers) {
   std::vector<source_text> entries;
   for (int const each : numbers) entries.push_back(number_text(each));
@@ -240,18 +238,26 @@ void onnx_trace::join_operations() {
       operations[i] = std::make_shared<traced_operation const>(std::move(*found));
     }
   }
+  // A factor beside a hard swish, which networks have with many different numbers, stays a layer: then one struct
+  // serves all of them, and both are done where the convolution before them writes its results.
+  auto const stays = [&](std::size_t i, int beside) {
+    return layers_[i].class_name == "Rescaling" && layers_[at(beside)].operation != nullptr &&
+           layers_[at(beside)].operation->word.view() == "hard_swish";
+  };
   // Layers beside operations join them: above where nobody else needs them, below where they are the only user.
   for (bool is_changed = true; is_changed;) {
     is_changed = false;
     auto const join = [&](std::size_t i) {
       if (!absorbs[i] || taken[i]) return;
-      bool const is_above = !is_output[i] && !users[i].empty() &&
-                            std::all_of(users[i].begin(), users[i].end(), [&](int user) { return taken[at(user)]; });
+      bool const is_above =
+          !is_output[i] && !users[i].empty() &&
+          std::all_of(users[i].begin(), users[i].end(), [&](int user) { return taken[at(user)] && !stays(i, user); });
       bool const is_residual = layers_[i].class_name == "Add";
       bool const is_below =
           !is_residual && std::any_of(layers_[i].inputs.begin(), layers_[i].inputs.end(), [&](int input) {
-            return taken[at(input)] && used[at(input)] == static_cast<int>(std::count(layers_[i].inputs.begin(),
-                                                                                      layers_[i].inputs.end(), input));
+            return taken[at(input)] && !stays(i, input) &&
+                   used[at(input)] ==
+                       static_cast<int>(std::count(layers_[i].inputs.begin(), layers_[i].inputs.end(), input));
           });
       if (is_above || is_below) taken[i] = is_changed = true;
     };

@@ -131,10 +131,19 @@ std::optional<onnx_node> layer_normalization(onnx_links const& links, onnx_node 
   return result;
 }
 
-/// Finds x * sigmoid(x) and x * (1 + erf(x / sqrt(2))) / 2, with factors in any order.
-std::optional<onnx_node> activation(onnx_links const& links, onnx_node const& product) {
+/// True for the node that limits x + 3 to [0, 6].
+bool is_limited_sum(onnx_links const& links, onnx_node const& clip, std::string const& x) {
+  auto const* const sum = links.giver(clip, 0, "Add");
+  if (sum == nullptr || sum->inputs.size() != 2 || clip.inputs.size() != 3) return false;
+  return links.number(clip.inputs[1]) == 0 && links.number(clip.inputs[2]) == 6 &&
+         ((sum->inputs[0] == x && links.number(sum->inputs[1]) == 3) ||
+          (sum->inputs[1] == x && links.number(sum->inputs[0]) == 3));
+}
+
+/// Finds x * sigmoid(x), x * (1 + erf(x / sqrt(2))) / 2 and x * min(max(x + 3, 0), 6) / 6, with factors in any order.
+/// The product is multiplied by `constant`.
+std::optional<onnx_node> activation(onnx_links const& links, onnx_node const& product, double constant = 1) {
   std::vector<std::string> factors;
-  double constant = 1;
   std::vector<onnx_node const*> queue{&product};
   for (std::size_t i = 0; i < queue.size(); ++i) {
     if (queue[i]->inputs.size() != 2 || factors.size() > 2) return std::nullopt;
@@ -159,6 +168,11 @@ std::optional<onnx_node> activation(onnx_links const& links, onnx_node const& pr
       named.type = "Swish", named.inputs = {x};
       return named;
     }
+    if (auto const* const clip = links.giver(named, 0, "Clip");
+        clip != nullptr && std::fabs(constant * 6 - 1) < 1e-6 && is_limited_sum(links, *clip, x)) {
+      named.type = "HardSwish", named.inputs = {x};
+      return named;
+    }
     auto const* const sum = links.giver(named, 0, "Add");
     if (sum == nullptr || sum->inputs.size() != 2 || !is_near(constant, 0.5)) continue;
     for (std::size_t side = 0; side < 2; ++side) {
@@ -177,6 +191,14 @@ std::optional<onnx_node> activation(onnx_links const& links, onnx_node const& pr
     }
   }
   return std::nullopt;
+}
+
+/// Finds an activation whose last step is a division by a constant.
+std::optional<onnx_node> divided_activation(onnx_links const& links, onnx_node const& division) {
+  auto const* const product = links.giver(division, 0, "Mul");
+  auto const divisor = division.inputs.size() == 2 ? links.number(division.inputs[1]) : std::nullopt;
+  if (product == nullptr || !divisor || *divisor == 0 || links.user(*product, "Div") == nullptr) return std::nullopt;
+  return activation(links, *product, 1 / *divisor);
 }
 
 /// Removes nodes whose results are not used.
@@ -208,6 +230,7 @@ onnx_graph with_patterns(onnx_graph graph, std::function<int(std::string const&)
       auto found = node.type == "Div"   ? layer_normalization(links, node, last)
                    : node.type == "Mul" ? activation(links, node)
                                         : std::nullopt;
+      if (!found && node.type == "Div") found = divided_activation(links, node);
       if (!found) continue;
       found->joined_names = links.names_between(*last, found->inputs, group_of);
       if (found->joined_names.empty()) continue;

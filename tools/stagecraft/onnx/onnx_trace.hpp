@@ -171,6 +171,10 @@ class onnx_trace {
   [[nodiscard]] bool is_taken(std::string const& tensor) const {
     return users_.contains(tensor) || given_.contains(tensor);
   }
+  /// True if only the graph's outputs read a tensor.
+  [[nodiscard]] bool is_output_alone(std::string const& tensor) const {
+    return !users_.contains(tensor) && given_.contains(tensor);
+  }
   // Nodes that contain graphs are replaced by the nodes of these.
 
   /// A new constant; returns its name.
@@ -180,6 +184,9 @@ class onnx_trace {
   [[nodiscard]] std::vector<std::string> inline_graph(onnx_graph const& body, std::vector<std::string> const& inputs);
   /// Converts a node that is not in the file; returns the name of its output.
   [[nodiscard]] std::string convert_made(onnx_node node);
+  /// Says that the next node that is made multiplies bytes: the smallest number of its input. No node of a file does.
+  void say_least_byte(std::optional<int> least) { least_byte_ = least; }
+  [[nodiscard]] std::optional<int> least_byte() const { return least_byte_; }
   /// Sets the output of a node: another tensor or constant.
   void set_alias(onnx_node const& node, std::string const& of, std::size_t output);
   /// ONNX's number of the type of a tensor's or a constant's elements; 0 if it is not known.
@@ -264,6 +271,7 @@ class onnx_trace {
   mutable std::size_t order_looks_left_ = 1 << 17;
   bool is_one_sample_ = false;
   std::size_t weight_budget_ = 1 << 20;  ///< elements of weights that layers may still take
+  std::optional<int> least_byte_;
 };
 
 /// Throws unsupported for a finite number that is too large for float32, and for a whole one that float32 rounds.

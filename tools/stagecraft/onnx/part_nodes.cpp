@@ -88,17 +88,11 @@ traced_tensor part_of_last(trace& to, traced_tensor const& x, int first, int cou
     y = to.call("Dense", config, {from}, weights,
                 dense.name.empty() ? "" : dense.name + "_" + std::to_string(first / count));
   } else {
-    auto const amount = json::array({first, length - first - count});
-    auto const from_last = rank == 1   ? json::array({length, 1})
-                           : rank == 2 ? json::array({2, 1})
-                                       : json::array({3, 1, 2});
-    auto const to_last = rank == 1 ? json::array({count}) : rank == 2 ? json::array({2, 1}) : json::array({2, 3, 1});
-    if (rank > 3) throw unsupported("takes a part of the channels of more than a picture");
-    y = rank == 1 ? to.call("Reshape", {{"target_shape", from_last}}, {x})
-                  : to.call("Permute", {{"dims", from_last}}, {x});
-    y = rank == 3 ? to.call("Cropping2D", {{"cropping", json::array({amount, json::array({0, 0})})}}, {y})
-                  : to.call("Cropping1D", {{"cropping", amount}}, {y});
-    y = rank == 1 ? to.call("Reshape", {{"target_shape", to_last}}, {y}) : to.call("Permute", {{"dims", to_last}}, {y});
+    // Layers would have to turn a sequence or a picture twice: an operation copies the part alone.
+    if (rank > 1) throw unsupported("takes a part of the channels");
+    y = to.call("Reshape", {{"target_shape", json::array({length, 1})}}, {x});
+    y = to.call("Cropping1D", {{"cropping", json::array({first, length - first - count})}}, {y});
+    y = to.call("Reshape", {{"target_shape", json::array({count})}}, {y});
   }
   y.rank = x.rank, y.order = x.order, y.is_nonnegative = x.is_nonnegative;
   return y;

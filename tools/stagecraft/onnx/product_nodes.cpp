@@ -37,12 +37,13 @@ onnx_constant with_rows_of(onnx_constant const& kernel, traced_tensor const& x) 
 void set_dense(trace& to, traced_tensor x, onnx_constant const& kernel, std::optional<onnx_constant> const& bias,
                std::string const& name, onnx_node const& giver) {
   if (kernel.shape.size() != 2) throw unsupported("has a constant that is no matrix");
-  if (take_attention_output(to, x, kernel, bias, name, giver)) return;
+  if (!to.least_byte() && take_attention_output(to, x, kernel, bias, name, giver)) return;
   x = to.of_one_head(x);
   if (x.joined_axis >= 0) throw unsupported("joins samples with another axis");
   if (x.order.back() != x.rank - 1 || x.fused_axis >= 0) x = to.in_order(x);
   if (kernel.shape[0] != x.lengths.back()) throw unsupported("has a matrix that does not fit its input");
   json config{{"units", kernel.shape[1]}};
+  if (auto const least = to.least_byte()) config["input_bytes"] = *least;
   std::vector<onnx_constant> weights{with_rows_of(kernel, x)};
   if (bias)
     weights.push_back(*bias);

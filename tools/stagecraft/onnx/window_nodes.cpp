@@ -130,6 +130,7 @@ void convolution(trace& to, onnx_node const& node) {
   if (!is_each_channel) {
     if (groups != 1) config["groups"] = groups;
     config["filters"] = kernel.shape[0];
+    if (auto const least = to.least_byte()) config["input_bytes"] = *least;
     return set_window_layer(to, node, "Conv" + std::to_string(rank) + "D", config, x, kernel_of(kernel));
   }
   config["depth_multiplier"] = kernel.shape[0] / groups;

@@ -7,10 +7,76 @@
 #include <stagecraft/serving/serving_errors.hpp>
 #include <algorithm>
 #include <charconv>
+#include <cstdio>
 #include <exception>
 #include <utility>
 
 namespace stagecraft::tool {
+
+namespace {
+
+/// Ensembles in ensembles; more can only be those that contain themselves.
+constexpr int deepest = 8;
+
+served_version find_step(server_state const& state, std::string const& name, ensemble_step const& step) {
+  auto const found = state.models.find(step.model);
+  auto version = found == nullptr ? served_version{} : found->version({.number = step.version, .label = ""});
+  if (version.runtime == nullptr)
+    throw http_error{503, "ensemble '" + name + "': model '" + step.model + "' has no version" +
+                              (step.version == 0 ? "" : " " + std::to_string(step.version)) + " that is served"};
+  return version;
+}
+
+/// True if a call of the version may be one of a sequence.
+bool takes_sequences(server_state const& state, served_version const& version, int depth) {
+  if (version.sequences != nullptr) return true;
+  if (version.steps == nullptr || depth > deepest) return false;
+  for (auto const& step : version.steps->steps()) {
+    auto const found = state.models.find(step.model);
+    auto const own = found == nullptr ? served_version{} : found->version({.number = step.version, .label = ""});
+    if (own.runtime != nullptr && takes_sequences(state, own, depth + 1)) return true;
+  }
+  return false;
+}
+
+/// Calls the models of an ensemble, one after the other, in the time of the whole call.
+std::vector<std::vector<float>> call_ensemble(server_state& state, served_version const& version,
+                                              std::vector<std::vector<float>> inputs, std::int64_t samples,
+                                              call_options const& options) {
+  auto const& name = *version.model;
+  if (options.depth >= deepest) throw http_error{500, "ensemble '" + name + "' contains itself"};
+  auto const until = std::chrono::steady_clock::now() + options.time;
+  counted_bytes counted(state.bytes_in_flight);
+  std::size_t bytes = 0;
+  auto result = version.steps->run(
+      std::move(inputs), samples, [&](ensemble_step const& step, ensemble::gather_function const& inputs_of) {
+        auto own = options;
+        ++own.depth;
+        if (own.time.count() > 0) {
+          own.time = std::chrono::duration_cast<std::chrono::microseconds>(until - std::chrono::steady_clock::now());
+          if (own.time.count() <= 0)
+            throw http_error{504, "ensemble '" + name + "': the call was not answered in its time"};
+        }
+        auto of = find_step(state, name, step);
+        if (!takes_sequences(state, of, own.depth))
+          own.sequence = {};
+        else if (step.version == 0)
+          of = find_version(state, step.model, std::move(of), own.sequence);
+        // All tensors count until the ensemble's answer is there.
+        for (auto const& output : of.description().outputs)
+          bytes += static_cast<std::size_t>(output.size() * samples) * sizeof(float);
+        if (!counted.grow_to(bytes, state.max_bytes_in_flight))
+          throw http_error{503, "the requests that are there have " + std::to_string(state.max_bytes_in_flight) +
+                                    " bytes, as many as they may have"};
+        counted_bytes none(state.bytes_in_flight);
+        auto outputs = call_version(state, of, inputs_of(of.description()), samples, none, own);
+        return ensemble::step_result{of.description(), std::move(outputs)};
+      });
+  version.runtime->count(samples);
+  return result;
+}
+
+}  // namespace
 
 http_response answer(server_state& state, http_request request) {
   try {
@@ -30,8 +96,19 @@ http_response answer(server_state& state, http_request request) {
 
 bool is_ready(server_state const& state) {
   bool result = !state.is_stopping;
-  for (auto const& [name, model] : *state.models.all()) result = result && model->version().runtime != nullptr;
+  for (auto const& [name, model] : *state.models.all()) result = result && answers(state, model->version());
   return result;
+}
+
+bool answers(server_state const& state, served_version const& version, int depth) {
+  if (version.runtime == nullptr || depth > deepest) return false;
+  if (version.steps == nullptr) return true;
+  for (auto const& step : version.steps->steps()) {
+    auto const found = state.models.find(step.model);
+    if (found == nullptr || !answers(state, found->version({.number = step.version, .label = ""}), depth + 1))
+      return false;
+  }
+  return true;
 }
 
 served_version find_version(server_state const& state, std::string_view model, version_choice const& which) {
@@ -61,7 +138,7 @@ served_version find_version(server_state const& state, std::string_view model, s
 std::vector<std::vector<float>> call_version(server_state& state, served_version const& version,
                                              std::vector<std::vector<float>> inputs, std::int64_t samples,
                                              counted_bytes& counted, call_options const& options) {
-  if (version.sequences == nullptr && !options.sequence.id.empty())
+  if (!options.sequence.id.empty() && !takes_sequences(state, version, 0))
     throw http_error{400,
                      "the request has the parameter 'sequence_id', but the model keeps no state: it has no "
                      "config.pbtxt with sequence_batching"};
@@ -77,13 +154,27 @@ std::vector<std::vector<float>> call_version(server_state& state, served_version
                      "the requests that are there have " + std::to_string(most) + " bytes, as many as they may have"};
   auto const begin = std::chrono::steady_clock::now();
   struct counter {
-    ~counter() { to.count(has_succeeded, std::chrono::steady_clock::now() - begin); }
-    call_times& to;
+    ~counter() {
+      auto const end = std::chrono::steady_clock::now();
+      of.times->count(has_succeeded, end - begin);
+      if (trace != 0) state.traces.end(trace, *of.model, of.number, parent, begin, end);
+      if (log().verbose > 0)
+        std::fprintf(stderr, "model '%s': version %lld: a call of %lld samples has %s in %.3f ms\n", of.model->c_str(),
+                     static_cast<long long>(of.number), static_cast<long long>(samples),
+                     has_succeeded ? "succeeded" : "failed",
+                     std::chrono::duration<double, std::milli>(end - begin).count());
+    }
+    server_state& state;
+    served_version const& of;
+    std::int64_t samples;
     std::chrono::steady_clock::time_point begin;
+    std::uint64_t trace;
+    std::string_view parent;
     bool has_succeeded = false;
-  } counts{*version.times, begin};
+  } counts{state, version, samples, begin, options.depth == 0 ? state.traces.begin(*version.model) : 0, options.parent};
   try {
-    auto result = version.sequences != nullptr
+    auto result = version.steps != nullptr ? call_ensemble(state, version, std::move(inputs), samples, options)
+                  : version.sequences != nullptr
                       ? version.sequences->call(*version.runtime, std::move(inputs), samples, options.sequence,
                                                 options.time, options.priority)
                       : version.runtime->call(std::move(inputs), samples, options.time, options.priority);
@@ -108,6 +199,17 @@ shared_regions& memory_of(server_state& state) {
   return *state.memory;
 }
 
+log_values state_calls::change_log(log_values const& to) {
+  log().change(to);
+  return log().values();
+}
+
+trace_values state_calls::change_traces(std::string const& model, trace_values const& to) {
+  if (!model.empty()) (void)find_version(state_, model, {});
+  if (!to.empty()) state_.traces.change(model, to);
+  return state_.traces.values(model);
+}
+
 std::vector<std::string> state_calls::names() {
   std::vector<std::string> result;
   for (auto const& [name, model] : *state_.models.all()) result.push_back(name);
@@ -129,7 +231,8 @@ std::vector<std::int64_t> state_calls::numbers(std::string_view model) {
 bool state_calls::is_ready() { return tool::is_ready(state_); }
 void state_calls::reload(std::vector<model_settings> models) { state_.watcher->reload(std::move(models)); }
 void state_calls::load(std::string const& name) { state_.watcher->load(name); }
-void state_calls::unload(std::string const& name) { state_.watcher->unload(name); }
+void state_calls::unload(std::string const& name, bool with_steps) { state_.watcher->unload(name, with_steps); }
+bool state_calls::answers(served_version const& version) { return tool::answers(state_, version); }
 
 model_path parse_model_path(std::string_view path, bool has_labels) {
   model_path result;

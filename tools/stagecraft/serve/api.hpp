@@ -6,6 +6,8 @@
 #include "serve/models/served_models.hpp"
 #include "serve/server_calls.hpp"
 #include "serve/server_metrics.hpp"
+#include "serve/settings/request_traces.hpp"
+#include "serve/settings/server_log.hpp"
 
 #include <array>
 #include <atomic>
@@ -23,14 +25,17 @@ namespace stagecraft::tool {
 
 class model_watcher;
 
-/// The state that all handlers share.
+/// The state that all handlers share. `trace_file`: where calls are traced; empty: nowhere.
 struct server_state {
+  explicit server_state(std::string trace_file = {}) : traces(std::move(trace_file)) {}
+
   served_models models;
   server_metrics metrics;
   model_watcher* watcher = nullptr;       ///< changes the models; null before the first requests
   std::chrono::microseconds time{};       ///< time that a call may take; 0: any
   std::atomic<bool> is_stopping = false;  ///< true: the server is no longer ready
   std::size_t max_bytes_in_flight = 0;
+  request_traces traces;
   std::unique_ptr<shared_regions> memory;  ///< null: nothing is shared with clients
   /// Paths of the metrics; empty ones have none.
   std::array<std::string, 2> metrics_paths{"/metrics", "/monitoring/prometheus/metrics"};
@@ -49,8 +54,14 @@ struct server_state {
 [[nodiscard]] std::optional<http_response> answer_triton(server_state& state, std::string_view path,
                                                          http_request& request);
 
-/// True if each model has a version, and the server does not end. Allocates nothing.
+/// Answers one of Triton's extensions of settings, as answer_triton does: "logging", "trace/setting".
+[[nodiscard]] std::optional<http_response> answer_settings(server_state& state, std::string_view path,
+                                                           http_request const& request);
+
+/// True if each model has a version, which answers, and the server does not end. Allocates nothing, but for ensembles.
 [[nodiscard]] bool is_ready(server_state const& state);
+/// True if the version answers: of an ensemble, if its models have versions, too.
+[[nodiscard]] bool answers(server_state const& state, served_version const& version, int depth = 0);
 
 /// Finds a model and its version. Throws http_error with TensorFlow Serving's words: 404 there is none, 400 there is no
 /// such label.
@@ -88,15 +99,19 @@ class state_calls final : public server_calls {
     return find_version(state_, model, std::move(found), sequence);
   }
   [[nodiscard]] std::vector<std::string> names() override;
+  [[nodiscard]] bool has_models() override { return state_.models.all()->size() > 1; }
   [[nodiscard]] std::map<std::int64_t, version_state> states(std::string_view model) override;
   [[nodiscard]] std::vector<std::int64_t> numbers(std::string_view model) override;
   [[nodiscard]] bool is_ready() override;
   void reload(std::vector<model_settings> models) override;
   void load(std::string const& name) override;
-  void unload(std::string const& name) override;
+  void unload(std::string const& name, bool with_steps) override;
+  [[nodiscard]] bool answers(served_version const& version) override;
   void count(int status, std::chrono::duration<double> time) override { state_.metrics.count(status, time); }
   [[nodiscard]] std::atomic<std::size_t>& bytes_in_flight() override { return state_.bytes_in_flight; }
   [[nodiscard]] shared_regions& memory() override { return memory_of(state_); }
+  [[nodiscard]] log_values change_log(log_values const& to) override;
+  [[nodiscard]] trace_values change_traces(std::string const& model, trace_values const& to) override;
 
  private:
   server_state& state_;

@@ -62,6 +62,7 @@ struct given_input {
   json_reader::place data{};  ///< the position of the numbers
   bool is_read = false;       ///< true: read with the present type and shape
   std::vector<float> values;
+  std::vector<std::string> texts;  ///< texts of an input of BYTES
 };
 
 /// An output that is asked for.
@@ -204,9 +205,24 @@ struct infer_request {
     read_data(reader, input);
     reader.go_to(end);
   }
+  /// Reads the texts of BYTES, from one list or from lists in it.
+  static void read_texts(json_reader& reader, given_input& input) {
+    input.texts.clear();
+    auto const read = [&](auto const& self, int depth) -> void {
+      if (depth < 2 && reader.next() == json_reader::kind::list)
+        (void)reader.read_list([&] { self(self, depth + 1); });
+      else if (depth > 0 && reader.next() == json_reader::kind::text)
+        input.texts.push_back(reader.read_text());
+      else
+        throw http_error{400, "input '" + input.name + "': 'data' of BYTES is no list of texts"};
+    };
+    read(read, 0);
+    input.is_read = true;
+  }
   /// Reads numbers of the input's type and shape, from nested lists or from one list.
   static void read_data(json_reader& reader, given_input& input) {
     auto const of = "input '" + input.name + "'";
+    if (input.type == "BYTES") return read_texts(reader, input);
     auto const type = kserve_type(input.name, input.type);
     auto const size = element_count(input.name, input.shape);
     bool const is_nested = reader.is_list_of_lists();

@@ -66,13 +66,85 @@ std::size_t input_tensors::place_of(std::string const& name, std::vector<std::in
   auto const spec = std::find_if(specs_.begin(), specs_.end(), [&](auto const& one) { return one.name == name; });
   if (spec == specs_.end()) throw http_error{400, "there is no input '" + name + "'"};
   auto expected = spec->shape;
+  if (spec->is_bytes) expected.assign(shape.size() == 2 ? 1 : 0, 1);
   expected.insert(expected.begin(), shape.empty() ? 0 : shape[0]);
+  if (spec->is_bytes && (shape != expected || shape[0] < 1))
+    throw http_error{
+        400, "input '" + name + "' has shape " + io::shape_text(shape) + ", expected one text a sample, (n, 1)"};
   if (shape != expected || shape[0] < 1)
     throw http_error{400, "input '" + name + "' has shape " + io::shape_text(shape) + ", expected a batch of " +
                               io::shape_text(spec->shape)};
   if (samples >= 0 && samples != shape[0]) throw http_error{400, "inputs have different numbers of samples"};
   samples = shape[0];
   return static_cast<std::size_t>(spec - specs_.begin());
+}
+
+void append_bytes(serving::tensor_spec const& input, std::string_view text, std::vector<float>& to) {
+  auto const size = static_cast<std::size_t>(input.size());
+  if (text.size() > size)
+    throw http_error{400, "input '" + input.name + "' has a text of " + std::to_string(text.size()) +
+                              " bytes, expected at most " + std::to_string(size)};
+  for (char const each : text) to.push_back(static_cast<float>(static_cast<unsigned char>(each)));
+  to.resize(to.size() + size - text.size());
+}
+
+void append_packed_bytes(serving::tensor_spec const& input, std::int64_t count, std::string_view packed,
+                         std::vector<float>& to) {
+  constexpr std::size_t length_bytes = 4;
+  auto const fail = [&] {
+    throw http_error{400, "input '" + input.name + "': its bytes are not " + std::to_string(count) +
+                              " texts, each after its length in four bytes"};
+  };
+  for (std::int64_t i = 0; i < count; ++i) {
+    if (packed.size() < length_bytes) fail();
+    std::size_t length = 0;
+    for (std::size_t byte = length_bytes; byte-- > 0;) length = length << 8 | static_cast<unsigned char>(packed[byte]);
+    packed.remove_prefix(length_bytes);
+    if (length > packed.size()) fail();
+    append_bytes(input, packed.substr(0, length), to);
+    packed.remove_prefix(length);
+  }
+  if (!packed.empty()) fail();
+}
+
+std::size_t bytes_of_numbers(serving::tensor_spec const& input, std::int64_t samples, std::size_t most) {
+  auto const bytes = static_cast<double>(samples) * static_cast<double>(input.size()) * sizeof(float);
+  if (bytes > static_cast<double>(most))
+    throw http_error{413, "input '" + input.name + "' has more than " + std::to_string(most) + " bytes of numbers"};
+  return static_cast<std::size_t>(bytes);
+}
+
+std::optional<std::string> decode_base64(std::string_view text) {
+  constexpr std::string_view digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  auto const is_whole = text.size() % 4 == 0;
+  for (int i = 0; i < 2 && is_whole && text.ends_with('='); ++i) text.remove_suffix(1);
+  if (text.size() % 4 == 1) return std::nullopt;
+  std::string result;
+  result.reserve(text.size() * 3 / 4);
+  std::uint32_t bits = 0;
+  int count = 0;
+  for (char const each : text) {
+    // TensorFlow's own base64 has '-' and '_'.
+    auto const place = digits.find(each == '-' ? '+' : each == '_' ? '/' : each);
+    if (place == std::string_view::npos) return std::nullopt;
+    bits = bits << 6 | static_cast<std::uint32_t>(place);
+    if ((count += 6) < 8) continue;
+    count -= 8;
+    result += static_cast<char>(bits >> count & 0xffU);
+  }
+  if ((bits & ((1U << count) - 1)) != 0) return std::nullopt;
+  return result;
+}
+
+serving::tensor_spec const* find_spec(std::vector<serving::tensor_spec> const& specs, std::string const& name) {
+  auto const found = std::find_if(specs.begin(), specs.end(), [&](auto const& one) { return one.name == name; });
+  return found == specs.end() ? nullptr : &*found;
+}
+
+void check_bytes(serving::tensor_spec const& input, std::string const& type, bool is_bytes) {
+  if (input.is_bytes == is_bytes) return;
+  throw http_error{400, "input '" + input.name + "' has datatype '" + type + "', which is not taken" +
+                            (input.is_bytes ? ": expected BYTES" : "")};
 }
 
 void input_tensors::check_all() const {

@@ -57,6 +57,28 @@ template <class From>
   return result;
 }
 
+/// Appends the numbers of a text: one for each byte, and zeros up to a sample of the input. Throws http_error 400 if it
+/// has more bytes than the sample has numbers.
+void append_bytes(serving::tensor_spec const& input, std::string_view text, std::vector<float>& to);
+/// Appends the numbers of `count` texts, each after its length in four bytes, as KServe's BYTES has them. Throws
+/// http_error 400 also if the bytes are not as many texts.
+void append_packed_bytes(serving::tensor_spec const& input, std::int64_t count, std::string_view packed,
+                         std::vector<float>& to);
+/// The bytes of an input's numbers: a short text becomes a whole sample. Throws http_error 413 if they are more than
+/// `most`.
+[[nodiscard]] std::size_t bytes_of_numbers(serving::tensor_spec const& input, std::int64_t samples, std::size_t most);
+/// The bytes of base64, with or without '=' at its end; none if it is damaged.
+[[nodiscard]] std::optional<std::string> decode_base64(std::string_view text);
+/// The shape of a sample as clients see it: a text is one element.
+[[nodiscard]] inline std::vector<std::int64_t> visible_shape(serving::tensor_spec const& of) {
+  return of.is_bytes ? std::vector<std::int64_t>{1} : of.shape;
+}
+/// The input with this name, or null.
+[[nodiscard]] serving::tensor_spec const* find_spec(std::vector<serving::tensor_spec> const& specs,
+                                                    std::string const& name);
+/// Throws http_error 400 if an input of bytes has another type, or another input BYTES.
+void check_bytes(serving::tensor_spec const& input, std::string const& type, bool is_bytes);
+
 /// The inputs of a call, in the model's order.
 class input_tensors {
  public:
@@ -66,8 +88,8 @@ class input_tensors {
   std::vector<std::vector<float>> values;
   std::int64_t samples = -1;  ///< -1 before the first input
 
-  /// The place of an input whose shape is a batch of the model's. Throws http_error 400 for an unknown name, another
-  /// shape, or another number of samples than that of earlier inputs.
+  /// The place of an input whose shape is a batch of the model's; of an input of bytes (n) or (n, 1). Throws http_error
+  /// 400 for an unknown name, another shape, or another number of samples than that of earlier inputs.
   [[nodiscard]] std::size_t place_of(std::string const& name, std::vector<std::int64_t> const& shape);
   /// Throws http_error 400 if an input is missing.
   void check_all() const;

@@ -14,6 +14,34 @@ namespace stagecraft::tool {
 
 namespace {
 
+/// The numbers of an input of BYTES: texts in JSON, or each after its length in binary data or shared memory.
+std::vector<float> numbers_of_texts(server_state& state, serving::tensor_spec const& spec, given_input& input,
+                                    std::string_view& binary, counted_bytes& counted, std::size_t& bytes_in_all) {
+  auto const count = element_count(input.name, input.shape);
+  auto const most = state.max_bytes_in_flight;
+  if (!counted.grow_to(bytes_in_all += bytes_of_numbers(spec, count, most), most))
+    throw http_error{503, "the requests that are there have as many bytes as they may have"};
+  std::vector<float> values;
+  auto const bytes = input.binary_size;
+  int const forms = (input.has_data ? 1 : 0) + (bytes >= 0 ? 1 : 0) + (input.memory.region.empty() ? 0 : 1);
+  if (forms != 1) throw http_error{400, "input '" + input.name + "' has no data, or data in two forms"};
+  if (input.has_data) {
+    if (static_cast<std::int64_t>(input.texts.size()) != count)
+      throw http_error{400, "input '" + input.name + "' has " + std::to_string(input.texts.size()) +
+                                " texts, expected " + std::to_string(count)};
+    for (auto const& each : input.texts) append_bytes(spec, each, values);
+  } else if (bytes >= 0) {
+    if (bytes > static_cast<std::int64_t>(binary.size()))
+      throw http_error{400, "input '" + input.name + "': binary_data_size is " + std::to_string(bytes) + ", but " +
+                                std::to_string(binary.size()) + " bytes are left"};
+    append_packed_bytes(spec, count, binary.substr(0, static_cast<std::size_t>(bytes)), values);
+    binary.remove_prefix(static_cast<std::size_t>(bytes));
+  } else {
+    append_packed_bytes(spec, count, memory_of(state).read(input.memory), values);
+  }
+  return values;
+}
+
 /// The numbers of an input, as many as its shape has; binary ones are taken from the front of the remaining bytes.
 std::vector<float> values_of(server_state& state, given_input& input, std::string_view& binary, counted_bytes& counted,
                              std::size_t& bytes_in_all) {
@@ -54,6 +82,7 @@ http_response infer(server_state& state, model_path const& path, http_request& h
   if (json_length > http.body.size()) throw http_error{400, "Inference-Header-Content-Length is more than there is"};
   infer_request request;
   request.options.time = state.time;
+  request.options.parent = http.parent;
   request.read(std::string_view(http.body).substr(0, json_length), version.description().inputs.size(),
                version.description().outputs.size());
   if (path.version.number == 0) version = find_version(state, path.model, std::move(version), request.options.sequence);
@@ -63,6 +92,13 @@ http_response infer(server_state& state, model_path const& path, http_request& h
   input_tensors inputs(known.inputs);
   auto bytes_in_all = http.body.size();
   for (auto& each : request.inputs) {
+    auto const* const spec = find_spec(known.inputs, each.name);
+    if (spec != nullptr) check_bytes(*spec, each.type, each.type == "BYTES");
+    if (spec != nullptr && spec->is_bytes) {
+      auto const place = inputs.place_of(each.name, each.shape);
+      inputs.values[place] = numbers_of_texts(state, *spec, each, binary, *http.counted, bytes_in_all);
+      continue;
+    }
     auto values = values_of(state, each, binary, *http.counted, bytes_in_all);
     inputs.values[inputs.place_of(each.name, each.shape)] = std::move(values);
   }
@@ -157,8 +193,9 @@ http_response infer(server_state& state, model_path const& path, http_request& h
 void write_tensors(json_writer& writer, std::vector<serving::tensor_spec> const& specs) {
   writer.begin('[');
   for (auto const& spec : specs) {
-    writer.begin('{').key("name").value(spec.name).key("datatype").value("FP32").key("shape").begin('[').value(-1);
-    for (auto const length : spec.shape) writer.value(length);
+    writer.begin('{').key("name").value(spec.name).key("datatype").value(spec.is_bytes ? "BYTES" : "FP32");
+    writer.key("shape").begin('[').value(-1);
+    for (auto const length : visible_shape(spec)) writer.value(length);
     writer.end().end();
   }
   writer.end();
@@ -170,7 +207,8 @@ http_response metadata(server_state& state, std::string const& name, served_vers
   writer.begin('{').key("name").value(name).key("versions").begin('[');
   for (auto const number : state_calls(state).numbers(name)) writer.value(std::to_string(number));
   writer.end();
-  write_tensors(writer.key("platform").value("stagecraft").key("inputs"), known.inputs);
+  write_tensors(writer.key("platform").value(version.steps == nullptr ? "stagecraft" : "ensemble").key("inputs"),
+                known.inputs);
   write_tensors(writer.key("outputs"), known.outputs);
   return {.body = std::move(writer.end()).text()};
 }
@@ -200,9 +238,9 @@ http_response answer_kserve(server_state& state, http_request& request) {
   auto const path = parse_model_path(std::string_view(request.path).substr(begin.size()), false);
   if (path.rest == "/infer" && !reads) return infer(state, path, request);
   if (path.rest == "/ready" && reads) {
-    (void)find_version(state, path.model, path.version);
-    writer.begin('{').key("name").value(path.model).key("ready").value(!state.is_stopping.load());
-    return {.status = state.is_stopping ? 503 : 200, .body = std::move(writer.end()).text()};
+    bool const is_there = answers(state, find_version(state, path.model, path.version)) && !state.is_stopping;
+    writer.begin('{').key("name").value(path.model).key("ready").value(is_there);
+    return {.status = is_there ? 200 : 503, .body = std::move(writer.end()).text()};
   }
   if (path.rest.empty() && reads) return metadata(state, path.model, find_version(state, path.model, path.version));
   throw http_error{404, "Not found: " + request.method + " " + request.path};

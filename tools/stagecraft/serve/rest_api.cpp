@@ -2,11 +2,13 @@
 // TensorFlow Serving's REST API:
 // https://github.com/tensorflow/serving/blob/master/tensorflow_serving/g3doc/api_rest.md.
 #include "serve/api.hpp"
+#include "serve/input_tensors.hpp"
 #include "serve/json_reader.hpp"
 #include "serve/tensor_json.hpp"
 
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <utility>
 
 namespace stagecraft::tool {
@@ -22,7 +24,8 @@ std::string shape_text(std::vector<std::int64_t> const& shape) {
 /// Reads the samples of a request, by rows or by columns, as they come.
 class predict_request {
  public:
-  explicit predict_request(std::vector<serving::tensor_spec> const& specs) : inputs(specs.size()), specs_(specs) {}
+  predict_request(std::vector<serving::tensor_spec> const& specs, counted_bytes& counted, std::size_t most)
+      : inputs(specs.size()), specs_(specs), counted_(counted), most_(most) {}
 
   std::vector<std::vector<float>> inputs;
   std::int64_t samples = 0;
@@ -76,9 +79,46 @@ class predict_request {
                         1);
   }
 
+  /// Reads a text, or bytes as TensorFlow Serving has them, {"b64": "..."}.
+  void append_text(json_reader& reader, std::size_t input) {
+    auto const& spec = specs_[input];
+    std::optional<std::string> text;
+    if (reader.next() == json_reader::kind::text) {
+      text = reader.read_text();
+    } else if (reader.next() == json_reader::kind::object) {
+      reader.read_object([&](std::string const& key) {
+        if (key != "b64" || text || reader.next() != json_reader::kind::text)
+          throw http_error{400, "input '" + spec.name + "': expected {\"b64\": \"...\"}"};
+        text = decode_base64(reader.read_text());
+        if (!text) throw http_error{400, "input '" + spec.name + "': unable to base64 decode"};
+      });
+    }
+    if (!text) throw http_error{400, "input '" + spec.name + "': expected a text, or {\"b64\": \"...\"}"};
+    bytes_ += bytes_of_numbers(spec, 1, most_);
+    if (bytes_ > most_)
+      throw http_error{413, "input '" + spec.name + "' has more than " + std::to_string(most_) + " bytes of numbers"};
+    if (!counted_.grow_to(bytes_, most_))
+      throw http_error{503, "the requests that are there have as many bytes as they may have"};
+    append_bytes(spec, *text, inputs[input]);
+  }
+
+  /// True if the next value, an object, has bytes, and is no object with the names of inputs.
+  [[nodiscard]] bool is_base64(json_reader& reader) const {
+    if (specs_.size() != 1 || !specs_[0].is_bytes || specs_[0].name == "b64") return false;
+    auto const begin = reader.here();
+    bool result = false;
+    reader.read_object([&](std::string const& key) {
+      result = result || key == "b64";
+      reader.skip();
+    });
+    reader.go_to(begin);
+    return result;
+  }
+
   void append_sample(json_reader& reader, std::size_t input) {
     auto const begin = reader.here();
     auto const& spec = specs_[input];
+    if (spec.is_bytes) return append_text(reader, input);
     if (reader.append_tensor(spec.shape, element_type::float32, inputs[input])) return;
     auto const why = reader.why();
     auto const of = "input '" + spec.name + "'";
@@ -117,7 +157,7 @@ class predict_request {
   void read_rows(json_reader& reader) {
     if (reader.next() == json_reader::kind::list)
       samples = reader.read_list([&] {
-        if (reader.next() == json_reader::kind::object)
+        if (reader.next() == json_reader::kind::object && !is_base64(reader))
           return read_named(reader, [&](auto i) { append_sample(reader, i); });
         if (specs_.size() == 1) return append_sample(reader, 0);
         throw http_error{400, "the model has " + std::to_string(specs_.size()) +
@@ -146,18 +186,20 @@ class predict_request {
   }
 
   std::vector<serving::tensor_spec> const& specs_;
+  counted_bytes& counted_;
+  std::size_t most_, bytes_ = 0;  ///< bytes_: of the numbers of texts
   bool has_columns_ = false;
 };
 
 http_response predict(server_state& state, served_version const& version, http_request& http) {
   auto const& known = version.description();
-  predict_request request(known.inputs);
+  predict_request request(known.inputs, *http.counted, state.max_bytes_in_flight);
   request.read(http.body);
   std::string().swap(http.body);
   auto const samples = request.samples;
   bool const has_rows = request.has_rows;
   auto const outputs = call_version(state, version, std::move(request.inputs), samples, *http.counted,
-                                    {.time = state.time, .sequence = {}});
+                                    {.time = state.time, .sequence = {}, .parent = http.parent});
   std::string text = has_rows ? "{\n    \"predictions\": [" : "{\n    \"outputs\": ";
   if (has_rows) {
     for (std::int64_t sample = 0; sample < samples; ++sample) {
@@ -220,13 +262,14 @@ void write_signature(json_writer& writer, std::vector<serving::tensor_spec> cons
     writer.key(spec.name)
         .begin('{')
         .key("dtype")
-        .value("DT_FLOAT")
+        .value(spec.is_bytes ? "DT_STRING" : "DT_FLOAT")
         .key("tensor_shape")
         .begin('{')
         .key("dim")
         .begin('[');
     write_length(-1);
-    for (auto const length : spec.shape) write_length(length);
+    if (!spec.is_bytes)
+      for (auto const length : spec.shape) write_length(length);
     writer.end().key("unknown_rank").value(false).end().key("name").value(spec.name + ":0").end();
   }
   writer.end();

@@ -71,9 +71,11 @@ std::unique_ptr<rpc_front> begin_grpc(serve_command const& command, server_calls
                         calls);
 }
 
-watcher_options options_of(serve_command const& command, std::vector<model_settings> models) {
-  auto const make = [runtime = command.runtime, time = command.runtime_api_timeout_us](model_settings settings) {
-    return std::make_shared<served_model>(std::move(settings), runtime, time);
+watcher_options options_of(serve_command const& command, std::vector<model_settings> models, served_models const& all) {
+  auto around = std::make_shared<model_surroundings const>(&all, host_policies(command.host_policies));
+  auto const make = [runtime = command.runtime, time = command.runtime_api_timeout_us,
+                     around = std::move(around)](model_settings settings) {
+    return std::make_shared<served_model>(std::move(settings), runtime, time, around);
   };
   return {.make = make,
           .models = std::move(models),
@@ -89,7 +91,7 @@ watcher_options options_of(serve_command const& command, std::vector<model_setti
 void serve(serve_command const& command, std::vector<model_settings> models, server_state& state,
            signal_set const& signals) {
   http_front front(command, state);
-  model_watcher watcher(state.models, options_of(command, std::move(models)));
+  model_watcher watcher(state.models, options_of(command, std::move(models), state.models));
   state.watcher = &watcher;
   while (!watcher.has_looked()) {
     constexpr std::chrono::milliseconds pause{2};
@@ -126,7 +128,7 @@ bool is_loopback(std::string const& host) { return host == "127.0.0.1" || host =
 }  // namespace
 
 void serve_command::run() const {
-  server_state state;
+  server_state state(trace_file);
   state.time = std::chrono::milliseconds(request_time_ms);
   state.max_bytes_in_flight = max_bytes_in_flight;
   auto command = *this;
@@ -237,6 +239,13 @@ void add_serve_command(CLI::App& app) {
                   "The time between two looks for new versions; 0: there is one at the beginning, and one at SIGHUP")
       ->capture_default_str()
       ->check(CLI::Range(0.0, 86400.0));
+  own->add_option(
+         "--host_policy,--host-policy", command->host_policies,
+         "Processors for instances of models, whose config.pbtxt names the policy; the policy 'cpu' is for all "
+         "others: name,cpu-cores=0-3 or name,numa-node=0; several times")
+      ->take_all();
+  own->add_option("--trace_file", command->trace_file,
+                  "A file for the times of calls that clients ask to trace (Triton's trace settings)");
   own->add_flag("--allow_shared_memory", command->shares_memory,
                 "Clients may name objects of shm_open, which this program then reads and writes for them");
   own->add_option("--token_file", command->token_file, "A file with the bearer token that requests must have");

@@ -38,9 +38,11 @@ struct serve_command {
   double poll_seconds = 1;     ///< seconds between two checks for new versions; 0: there is one at the beginning
   bool is_explicit = false;    ///< true: clients load models and let go of them, and versions are not looked for
   bool shares_memory = false;  ///< true: clients may name objects of shm_open that this process can open
-  std::string token_file;      ///< file with the bearer token that requests must have; empty: none
-  std::string certificate;     ///< TLS: a chain of certificates, PEM
-  std::string key;             ///< TLS: the certificate's key, PEM
+  std::vector<std::string> host_policies;  ///< processors for instances of models, as Triton's --host-policy
+  std::string trace_file;                  ///< file for traces of calls; empty: none
+  std::string token_file;                  ///< file with the bearer token that requests must have; empty: none
+  std::string certificate;                 ///< TLS: a chain of certificates, PEM
+  std::string key;                         ///< TLS: the certificate's key, PEM
   serving::runtime_options runtime;
   std::optional<int> runtime_api_timeout_us;  ///< none: the application's own, or otherwise the runtime's default
 

@@ -5,6 +5,8 @@
 
 #include "serve/http/counted_bytes.hpp"
 #include "serve/models/served_models.hpp"
+#include "serve/settings/request_traces.hpp"
+#include "serve/settings/server_log.hpp"
 #include "serve/shared_memory.hpp"
 
 #include <stagecraft/version.hpp>
@@ -28,7 +30,9 @@ namespace stagecraft::tool {
 struct call_options {
   std::chrono::microseconds time{};  ///< that it may take; 0: any
   sequence_request sequence;
-  int priority = 0;  ///< as embedded_runtime::submit takes it
+  int priority = 0;              ///< as embedded_runtime::submit takes it
+  std::string_view parent = {};  ///< the request's trace id; empty: none
+  int depth = 0;                 ///< ensembles that the call is in
 };
 
 /// TensorFlow Serving's words for a model without versions, or without this one, 0: any.
@@ -56,6 +60,8 @@ class server_calls {
                                                              std::int64_t samples, counted_bytes& counted,
                                                              call_options const& options) = 0;
   [[nodiscard]] virtual std::vector<std::string> names() = 0;
+  /// True if there are several models.
+  [[nodiscard]] virtual bool has_models() = 0;
   /// The states of a model's versions; none for an unknown model.
   [[nodiscard]] virtual std::map<std::int64_t, version_state> states(std::string_view model) = 0;
   /// The numbers of a model's versions that are served, increasing.
@@ -65,23 +71,36 @@ class server_calls {
   /// These change the models, and wait until that is done: see model_watcher, whose errors they throw.
   virtual void reload(std::vector<model_settings> models) = 0;
   virtual void load(std::string const& name) = 0;
-  virtual void unload(std::string const& name) = 0;
+  virtual void unload(std::string const& name, bool with_steps) = 0;
+  /// True if the version answers: of an ensemble, if its models have versions, too.
+  [[nodiscard]] virtual bool answers(served_version const& version) = 0;
   /// Counts an answer by the status that HTTP has for it.
   virtual void count(int status, std::chrono::duration<double> time) = 0;
   /// Bytes of all requests that are being read or answered.
   [[nodiscard]] virtual std::atomic<std::size_t>& bytes_in_flight() = 0;
   /// The memory that clients share, as memory_of.
   [[nodiscard]] virtual shared_regions& memory() = 0;
+  /// Change what is logged, and which calls of a model, or of all, are traced, and return all settings. Throw
+  /// http_error 400 as log_settings and request_traces do, 404 no such model.
+  [[nodiscard]] virtual log_values change_log(log_values const& to) = 0;
+  [[nodiscard]] virtual trace_values change_traces(std::string const& model, trace_values const& to) = 0;
 
  protected:
   ~server_calls() = default;
 };
 
 /// Triton's extensions that REST and gRPC have.
-inline constexpr char const* triton_extensions[]{
-    "classification",      "model_configuration",  "sequence",
-    "sequence(string_id)", "model_repository",     "schedule_policy",
-    "statistics",          "system_shared_memory", "model_repository(unload_dependents)"};
+inline constexpr char const* triton_extensions[]{"classification",
+                                                 "model_configuration",
+                                                 "sequence",
+                                                 "sequence(string_id)",
+                                                 "model_repository",
+                                                 "schedule_policy",
+                                                 "statistics",
+                                                 "system_shared_memory",
+                                                 "model_repository(unload_dependents)",
+                                                 "trace",
+                                                 "logging"};
 inline constexpr std::int64_t most_priority = 1000000;
 
 /// An entry of Triton's index of a repository.
@@ -134,7 +153,7 @@ class rpc_front {
 /// The only symbol of the module. Keeps a reference to the calls. Throws file_error E5282 if the address cannot be
 /// listened to or the certificate is wrong, std::system_error if the system lacks threads.
 using rpc_front_maker = rpc_front* (*)(rpc_options const&, server_calls&);
-inline constexpr char const* rpc_front_symbol = "stagecraft_make_grpc_front_2";
+inline constexpr char const* rpc_front_symbol = "stagecraft_make_grpc_front_3";
 
 /// Loads the module of gRPC, and makes its front. Throws file_error E5280 if this program has no such module, E5281 if
 /// it cannot be loaded, and what the module throws.

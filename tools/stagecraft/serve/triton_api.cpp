@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Triton's extensions about models: the repository and its control, and statistics.
 #include "serve/api.hpp"
+#include "serve/input_tensors.hpp"
 #include "serve/json_reader.hpp"
 #include "serve/models/model_watcher.hpp"
 #include "serve/tensor_json.hpp"
@@ -40,17 +41,20 @@ http_response index(server_state& state, std::string const& body) {
   return {.body = std::move(writer.end()).text()};
 }
 
-/// Refuses parameters, which would have to be obeyed.
-void check_parameters(std::string const& body, bool unloads) {
+/// Refuses parameters, which would have to be obeyed. Returns true if an ensemble's models are to be unloaded with it.
+bool read_parameters(std::string const& body, bool unloads) {
+  bool with_steps = false;
   read_request(body, [&](json_reader& reader, std::string const& key) {
     if (key != "parameters") return reader.skip();
     if (reader.next() != json_reader::kind::object) throw http_error{400, "'parameters' is no object"};
     reader.read_object([&](std::string const& name) {
       if (!unloads || name != "unload_dependents")
         throw http_error{400, "the parameter '" + name + "' is not taken: a model is what its folder has"};
-      reader.skip();  // no model depends on another
+      if (reader.next() != json_reader::kind::boolean) throw http_error{400, "'" + name + "' is no boolean"};
+      with_steps = reader.read_boolean();
     });
   });
+  return with_steps;
 }
 
 void write(json_writer& writer, char const* name, call_times::sum const& of) {
@@ -81,19 +85,45 @@ http_response statistics(server_state& state, std::string_view model, std::int64
 http_response configuration(std::string const& name, served_version const& version) {
   auto const& known = version.description();
   json_writer writer;
-  writer.begin('{').key("name").value(name).key("platform").value("stagecraft").key("backend").value("stagecraft");
+  writer.begin('{').key("name").value(name);
+  if (version.steps == nullptr)
+    writer.key("platform").value("stagecraft").key("backend").value("stagecraft");
+  else
+    writer.key("platform").value("ensemble");
   writer.key("max_batch_size").value(std::int64_t{known.batch_size});
   auto const write_tensors = [&](char const* key, std::vector<serving::tensor_spec> const& specs) {
     writer.key(key).begin('[');
     for (auto const& spec : specs) {
-      writer.begin('{').key("name").value(spec.name).key("data_type").value("TYPE_FP32").key("dims").begin('[');
-      for (auto const length : spec.shape) writer.value(length);
+      writer.begin('{')
+          .key("name")
+          .value(spec.name)
+          .key("data_type")
+          .value(spec.is_bytes ? "TYPE_STRING" : "TYPE_FP32");
+      writer.key("dims").begin('[');
+      for (auto const length : visible_shape(spec)) writer.value(length);
       writer.end().end();
     }
     writer.end();
   };
   write_tensors("input", known.inputs);
   write_tensors("output", known.outputs);
+  auto const write_map = [&](char const* key, std::map<std::string, std::string> const& names) {
+    writer.key(key).begin('{');
+    for (auto const& [own, tensor] : names) writer.key(own).value(tensor);
+    writer.end();
+  };
+  if (version.steps != nullptr) {
+    writer.key("ensemble_scheduling").begin('{').key("step").begin('[');
+    for (auto const& step : version.steps->steps()) {
+      writer.begin('{').key("model_name").value(step.model).key("model_version");
+      writer.value(step.version == 0 ? std::int64_t{-1} : step.version);
+      write_map("input_map", step.inputs);
+      write_map("output_map", step.outputs);
+      writer.end();
+    }
+    writer.end();
+    return {.body = std::move(writer.end().end()).text()};
+  }
   writer.key(version.sequences == nullptr ? "dynamic_batching" : "sequence_batching").begin('{');
   if (version.sequences != nullptr)
     writer.key("max_sequence_idle_microseconds").value(std::int64_t{version.sequences->idle().count()});
@@ -148,6 +178,7 @@ std::optional<http_response> answer_memory(server_state& state, std::string_view
 std::optional<http_response> answer_triton(server_state& state, std::string_view path, http_request& request) {
   bool const reads = request.method == "GET";
   constexpr std::string_view repository = "repository/", models = "models/", stats = "/stats", config = "/config";
+  if (auto answer = answer_settings(state, path, request)) return answer;
   if (reads && path == "models/stats") return statistics(state, "", 0);
   if (reads && path.starts_with(models) && path.ends_with(stats)) {
     auto const parts = parse_model_path(path.substr(models.size()), false);
@@ -172,11 +203,11 @@ std::optional<http_response> answer_triton(server_state& state, std::string_view
   std::string const name(path.substr(0, slash));
   auto const action = path.substr(slash + 1);
   if (action != "load" && action != "unload") return std::nullopt;
-  check_parameters(request.body, action == "unload");
+  bool const with_steps = read_parameters(request.body, action == "unload");
   if (action == "load")
     state.watcher->load(name);
   else
-    state.watcher->unload(name);
+    state.watcher->unload(name, with_steps);
   return http_response{.body = ""};
 }
 

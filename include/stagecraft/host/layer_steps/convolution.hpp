@@ -8,7 +8,9 @@
 #include <stagecraft/host/layer_steps/activation_epilogue.hpp>
 #include <stagecraft/host/steps/bfloat16_weight.hpp>
 #include <stagecraft/host/steps/layer_steps.hpp>
+#include <stagecraft/host/steps/step_weights.hpp>
 #include <stagecraft/kernels/convolution/bfloat16_convolution.hpp>
+#include <stagecraft/kernels/convolution/byte_convolution.hpp>
 #include <stagecraft/kernels/convolution/convolution.hpp>
 #include <stagecraft/kernels/convolution/convolution_filter_gradient.hpp>
 #include <stagecraft/kernels/convolution/convolution_input_gradient.hpp>
@@ -59,8 +61,10 @@ struct convolution_operation {
     static constexpr int batch = Call::batch * in.size(0, in.rank() - layer_type::axes);
     static constexpr int rows = batch * convolution.output_height() * convolution.output_width();
     using arch = typename Call::architecture;
-    using epilogue =
-        activation_epilogue<rows, convolution.filters, Call::layer.activation, Call::layer.options.use_bias, arch>;
+    /// Bytes have offsets of their own in place of a bias.
+    static constexpr bool of_bytes = multiplies_bytes<Call>;
+    using epilogue = activation_epilogue<rows, convolution.filters, Call::layer.activation,
+                                         Call::layer.options.use_bias && !of_bytes, arch>;
     /// Products multiply pairs of bfloat16: of channels; of filters for the gradient of the input; of samples, if there
     /// are two, for the gradient of the filters. Packed factors lie one after the other in memory that threads share.
     static constexpr bool multiplies_pairs = bfloat16_kernel_of_call<typename Call::plan, Call::call>::multiplies_pairs;
@@ -93,7 +97,8 @@ struct convolution_operation {
         gradient_pairs = turned_filters + (turns_filters ? behind_factor(turned_floats) : 0),
         input_pairs = gradient_pairs + (batch_pairs > 0 ? behind_factor(batch_pairs * convolution.output_size()) : 0),
         behind_pairs = input_pairs + (batch_pairs > 0 ? behind_factor(batch_pairs * convolution.input_size()) : 0),
-        shared_floats = std::max(padded_inputs, behind_pairs);
+        byte_floats = of_bytes ? behind_factor(kernels::byte_picture_floats<batch, convolution>) : 0,
+        shared_floats = std::max({padded_inputs, behind_pairs, byte_floats});
   };
   template <class Call, bool Backward>
   static constexpr bool widens_inputs =
@@ -109,18 +114,44 @@ struct convolution_operation {
     return shapes<Call>::shared_floats;
   }
 
+  /// See prepared_weights: the kernel of bytes.
+  template <class Call>
+  static constexpr long long prepared_floats() {
+    using s = shapes<Call>;
+    if constexpr (multiplies_bytes<Call>)
+      return kernels::byte_filter_floats<s::convolution, typename s::arch>;
+    else
+      return 0;
+  }
+  template <class Call>
+  static void prepare(Call const& call, float* to) {
+    using s = shapes<Call>;
+    kernels::pack_byte_filter<s::convolution, typename s::arch>(call.weight(0),
+                                                                Call::layer.options.use_bias ? call.weight(1) : nullptr,
+                                                                -Call::layer.options.input_bytes.least, to);
+  }
+
   template <class Call>
   static void forward(Call const& call) {
     using s = shapes<Call>;
     float const* const bias = Call::layer.options.use_bias ? call.weight(1) : nullptr;
     float* const before = keeps_sums<Call> ? call.saved() : nullptr;
+    auto* const bytes = reinterpret_cast<std::uint8_t*>(call.memory.shared_workspace());
+    if constexpr (s::of_bytes)
+      call.divide([=](Call const& part) {
+        kernels::picture_to_bytes<s::batch, s::convolution, typename s::arch>(
+            part.input(0), -Call::layer.options.input_bytes.least, bytes, part.share());
+      });
     auto* const padded = reinterpret_cast<std::uint16_t*>(call.memory.shared_workspace());
     if constexpr (s::pads_inputs)
       call.divide([=](Call const& part) {
         kernels::pad_rows<s::input_rows, s::channels, typename s::arch>(part.stored_input(0), padded, part.share());
       });
     s::epilogue::forward(call, bias, before, call.output(), [=](Call const& part, float* y, auto const& epilogue) {
-      if constexpr (s::multiplies_pairs)
+      if constexpr (s::of_bytes)
+        kernels::convolution_of_bytes<s::batch, s::convolution, typename s::arch>(
+            bytes, part.memory.prepared + prepared_place<typename Call::plan, Call::call>, y, epilogue, part.share());
+      else if constexpr (s::multiplies_pairs)
         kernels::convolution_of_pairs<s::batch, s::convolution, typename s::arch>(
             s::pads_inputs ? padded : part.stored_input(0), part.weight(0), y, epilogue, part.share());
       else

@@ -6,6 +6,8 @@
 #include <stagecraft/host/layer_steps/activation_epilogue.hpp>
 #include <stagecraft/host/steps/bfloat16_weight.hpp>
 #include <stagecraft/host/steps/layer_steps.hpp>
+#include <stagecraft/host/steps/step_weights.hpp>
+#include <stagecraft/kernels/product/byte_products.hpp>
 #include <stagecraft/kernels/product/matmul.hpp>
 #include <stagecraft/kernels/product/matmul_gradient.hpp>
 #include <stagecraft/kernels/update/update.hpp>
@@ -46,12 +48,21 @@ struct kernel_steps<layer_kernel::product, L> {
     static constexpr int inputs = Call::input_shape(0).back();
     static constexpr int units = Call::layer.units;
     static constexpr int rows = Call::batch * (Call::input_shape(0).size() / inputs);
-    using epilogue = activation_epilogue<rows, units, Call::layer.activation, Call::layer.options.use_bias,
+    /// Bytes have offsets of their own in place of a bias.
+    static constexpr bool of_bytes = multiplies_bytes<Call>;
+    using epilogue = activation_epilogue<rows, units, Call::layer.activation, Call::layer.options.use_bias && !of_bytes,
                                          typename Call::architecture>;
     /// Products of pairs of bfloat16.
     static constexpr bool multiplies_pairs = bfloat16_kernel_of_call<typename Call::plan, Call::call>::multiplies_pairs;
     static constexpr bool pads_inputs = multiplies_pairs && inputs % 2 != 0;
-    static constexpr long long forward_floats = pads_inputs ? behind_factor(1LL * rows * kernels::pairs_of(inputs)) : 0;
+    static constexpr long long forward_floats = pads_inputs ? behind_factor(1LL * rows * kernels::pairs_of(inputs))
+                                                : of_bytes  ? behind_factor(1LL * rows * kernels::quads_of(inputs))
+                                                            : 0;
+    /// The sum of one unit of one sample, with a copy of its weights one after the other.
+    static constexpr bool is_dot = rows == 1 && units == 1 && Call::plan::threads == 1 && !multiplies_pairs &&
+                                   !of_bytes && !is_half(Call::plan::stored) && !Call::plan::trains &&
+                                   only_infers<Call::plan::training> && Call::plan::is_whole &&
+                                   kernels::has_dot<inputs, typename Call::architecture>;
     using gradients = gradients_of_pairs<rows, inputs, units, typename Call::architecture>;
   };
   template <class Call, bool Backward>
@@ -65,7 +76,7 @@ struct kernel_steps<layer_kernel::product, L> {
     if constexpr (s::multiplies_pairs)
       return Call::plan::trains ? std::max(s::gradients::floats, s::forward_floats) : s::forward_floats;
     else if constexpr (!Call::plan::trains)
-      return 0;
+      return s::forward_floats;
     else
       return std::max(kernels::input_gradient_workspace<s::inputs, s::units, arch>,
                       kernels::weight_gradient_workspace<s::rows, s::inputs, s::units, arch>);
@@ -73,7 +84,35 @@ struct kernel_steps<layer_kernel::product, L> {
 
   template <class Call>
   static constexpr long long shared_workspace() {
-    return shapes<Call>::multiplies_pairs ? workspace<Call>() : 0;
+    return shapes<Call>::multiplies_pairs || shapes<Call>::of_bytes ? workspace<Call>() : 0;
+  }
+  /// See prepared_weights: the kernel of bytes, or the weights of one unit.
+  template <class Call>
+  static constexpr long long prepared_floats() {
+    if constexpr (multiplies_bytes<Call>)
+      return byte_kernel_of<Call>::floats;
+    else
+      return shapes<Call>::is_dot ? shapes<Call>::inputs : 0;
+  }
+  template <class Call>
+  static void prepare(Call const& call, float* to) {
+    if constexpr (multiplies_bytes<Call>)
+      byte_kernel_of<Call>::pack(call.weight(0), Call::layer.options.use_bias ? call.weight(1) : nullptr,
+                                 -Call::layer.options.input_bytes.least, to);
+    else
+      kernels::packed_matrix<shapes<Call>::inputs, 1, typename Call::architecture>::unpack(call.weight(0), to);
+  }
+
+  /// See call_steps. Softmax reads its row in whole registers.
+  template <class Call>
+  static constexpr bool stays_in_bounds() {
+    return !shapes<Call>::multiplies_pairs && !shapes<Call>::of_bytes && shapes<Call>::epilogue::in_registers;
+  }
+  template <class Call>
+  static constexpr bool writes_last() {
+    return shapes<Call>::rows == 1 &&
+           shapes<Call>::units <=
+               kernels::packed_matrix<1, shapes<Call>::units, typename Call::architecture>::panel_columns;
   }
 
   template <class Call>
@@ -86,10 +125,24 @@ struct kernel_steps<layer_kernel::product, L> {
         kernels::pad_rows<s::rows, s::inputs, typename Call::architecture>(part.stored_input(0), padded(part),
                                                                            part.share());
       });
+    if constexpr (s::of_bytes)
+      call.divide([](Call const& part) {
+        auto const [first, last] = part.share().of(s::rows);
+        kernels::rows_to_bytes<s::inputs, typename Call::architecture>(
+            part.input(0) + first * s::inputs, static_cast<float>(-Call::layer.options.input_bytes.least),
+            bytes(part) + 4 * kernels::quads_of(s::inputs) * first, last - first);
+      });
     s::epilogue::forward(call, bias, before, call.output(), [](Call const& part, float* y, auto const& epilogue) {
-      if constexpr (s::multiplies_pairs)
+      if constexpr (s::of_bytes)
+        kernels::matmul_of_bytes<s::rows, s::inputs, s::units, typename Call::architecture>(
+            bytes(part), part.memory.prepared + prepared_place<typename Call::plan, Call::call>, y, epilogue,
+            part.share());
+      else if constexpr (s::multiplies_pairs)
         kernels::matmul_of_pairs<s::rows, s::inputs, s::units, typename Call::architecture>(
             s::pads_inputs ? padded(part) : part.stored_input(0), part.weight(0), y, epilogue, part.share());
+      else if constexpr (s::is_dot)
+        kernels::dot<s::inputs, typename Call::architecture>(
+            part.input(0), part.memory.prepared + prepared_place<typename Call::plan, Call::call>, y, epilogue);
       else
         kernels::matmul<s::rows, s::inputs, s::units, typename Call::architecture>(part.input(0), part.weight(0), y,
                                                                                    epilogue, part.share());
@@ -129,6 +182,13 @@ struct kernel_steps<layer_kernel::product, L> {
   }
 
  private:
+  template <class Call>
+  using byte_kernel_of = kernels::byte_kernel<shapes<Call>::inputs, shapes<Call>::units, shapes<Call>::inputs, 1,
+                                              typename Call::architecture>;
+  template <class Call>
+  static std::uint8_t* bytes(Call const& call) {
+    return reinterpret_cast<std::uint8_t*>(call.memory.shared_workspace());
+  }
   template <class Call>
   static std::uint16_t* padded(Call const& call) {
     return reinterpret_cast<std::uint16_t*>(call.memory.shared_workspace());

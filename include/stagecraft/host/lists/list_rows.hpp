@@ -11,6 +11,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 
 namespace stagecraft::cpu {
 
@@ -59,6 +60,14 @@ class list_values {
     return begin + nodes_[id].shape.size() / part_.of * part_.first;
   }
   static std::int64_t size(extents const& shape) { return shape.size(); }
+  static bool has_no_work(operations::operation const& what) {
+    return is_alias(what) || what.is<operations::input>() || what.is<operations::weight>() ||
+           what.is<operations::constant>() || what.is<operations::update>();  // the layer's, when the step has ended
+  }
+  void clear() { std::memset(y(), 0, static_cast<std::size_t>(size(shape())) * sizeof(float)); }
+  static void copy(float const* from, float* to, std::int64_t floats) {
+    if (from != to) std::memcpy(to, from, static_cast<std::size_t>(floats) * sizeof(float));
+  }
 
   /// Floats from one place of an axis to the next.
   static std::int64_t stride(extents const& shape, int axis) {

@@ -38,7 +38,10 @@ class list_runner : list_rows<Arch> {
               tracing::array_view<operations::product_join const> joins = {})
       : list_rows<Arch>(nodes, operands, memory), workspace_(workspace), seed_(seed), stream_(stream), joins_(joins) {}
   /// Kernels for each operation, or none.
-  void use(tracing::array_view<pooling_kernel const> poolings) { poolings_ = poolings; }
+  void use(tracing::array_view<pooling_kernel const> poolings, tracing::array_view<group_kernel const> groups) {
+    poolings_ = poolings;
+    groups_by_kernels_ = groups;
+  }
   /// Carries out operations along rows together from now on, where they are large.
   void take_rows_together() { takes_rows_together_ = true; }
   /// Carries out products by `pairs` from now on, if `gains(shape, is_packed)` says that they gain by it.
@@ -86,7 +89,7 @@ class list_runner : list_rows<Arch> {
       list_rows<Arch>::x, list_rows<Arch>::y, list_rows<Arch>::size, list_rows<Arch>::begin_of_part,
       list_rows<Arch>::shape_of_part, list_rows<Arch>::address_of, list_rows<Arch>::stride,
       list_rows<Arch>::repeating_stride, list_rows<Arch>::top, list_rows<Arch>::loop_of, list_rows<Arch>::loop_named,
-      list_rows<Arch>::place_of;
+      list_rows<Arch>::place_of, list_rows<Arch>::clear, list_rows<Arch>::copy, list_rows<Arch>::has_no_work;
   using list_rows<Arch>::nodes_, list_rows<Arch>::operands_, list_rows<Arch>::memory_, list_rows<Arch>::places_,
       list_rows<Arch>::part_, list_rows<Arch>::by_sample_, list_rows<Arch>::id_, list_rows<Arch>::loops_,
       list_rows<Arch>::depth_;
@@ -105,11 +108,6 @@ class list_runner : list_rows<Arch> {
   }
   [[nodiscard]] pooling_kernel pooling() const { return poolings_.empty() ? pooling_kernel{} : poolings_[id_]; }
 
-  void clear() { std::memset(y(), 0, static_cast<std::size_t>(size(shape())) * sizeof(float)); }
-  static void copy(float const* from, float* to, std::int64_t floats) {
-    if (from != to) std::memcpy(to, from, static_cast<std::size_t>(floats) * sizeof(float));
-  }
-
   /// True if the operation at a position of the order has no work, or a group of rows has taken it. Sets where to go
   /// on.
   [[gnu::always_inline]] bool is_taken_together(std::size_t position) {
@@ -125,13 +123,14 @@ class list_runner : list_rows<Arch> {
     groups_.finish(position);
     return false;
   }
-  static bool has_no_work(operations::operation const& what) {
-    return is_alias(what) || what.is<operations::input>() || what.is<operations::weight>() ||
-           what.is<operations::constant>() || what.is<operations::update>();  // the layer's, when the step has ended
-  }
   void step(operations::input const&) {}
   void step(operations::weight const&) {}
-  void step(operations::composite const&) {}
+  void step(operations::composite const& what) {
+    if (!what.has_kernel) return;
+    int const last = here().operand_count - 1;
+    float const* const in[]{x(1), x(last < 2 ? 1 : 2), x(last)};
+    groups_by_kernels_[id_](in, y(), workspace_);
+  }
   void step(operations::reshape const&) {}
   void step(operations::update const&) {}
   void step(operations::constant const&) {}
@@ -379,6 +378,7 @@ class list_runner : list_rows<Arch> {
   float* workspace_;
   std::uint64_t seed_, stream_;
   tracing::array_view<pooling_kernel const> poolings_;
+  tracing::array_view<group_kernel const> groups_by_kernels_;
   tracing::array_view<operations::product_join const> joins_;
   tracing::array_view<int const> left_out_;
   kernels::share columns_;

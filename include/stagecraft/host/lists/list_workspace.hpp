@@ -6,6 +6,7 @@
 #include <stagecraft/graph/array_view.hpp>
 #include <stagecraft/kernels/convolution/windows.hpp>
 #include <stagecraft/kernels/product/product.hpp>
+#include <stagecraft/operations/composite_gradient.hpp>
 #include <stagecraft/operations/operation_list.hpp>
 #include <cstdint>
 
@@ -64,6 +65,11 @@ class list_workspace {
     if (of.what.template is<operations::product>())
       return kernels::product_workspace<Arch>(shape_of_product(of, first));
     if (of.what.template is<operations::pooling_gradient>()) return 2 * first.size() + 64;  // more than the windows
+    if (auto const* group = of.what.template if_is<operations::composite>(); group != nullptr && group->has_kernel) {
+      // Two numbers of each row, and two of each column: see normalization_of_rows.
+      auto const columns = static_cast<std::int64_t>(operations::row_normalization::of(*group).columns);
+      return 2 * (first.size() / columns + columns + 64);
+    }
     return 0;
   }
   /// Floats of workspace of a convolution that `by` carries out.

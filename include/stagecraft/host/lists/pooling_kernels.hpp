@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Kernels for the poolings among a plan's operations, each made for its shape.
+// Kernels for the poolings and normalizations among a plan's operations, each made for its shape.
 #pragma once
 
 #include <stagecraft/diagnostics/rooms.hpp>
+#include <stagecraft/kernels/normalization/layer_normalization.hpp>
 #include <stagecraft/kernels/pooling/average_pooling.hpp>
 #include <stagecraft/kernels/pooling/max_pooling.hpp>
+#include <stagecraft/operations/composite_gradient.hpp>
 #include <stagecraft/operations/operation_list.hpp>
 #include <array>
 #include <cstddef>
@@ -100,6 +102,56 @@ inline constexpr auto pooling_kernels = [] {
   }();
   return []<std::size_t... Id>(std::index_sequence<Id...>) {
     return std::array<pooling_kernel, sizeof...(Id)>{find_pooling_kernel<Plan, Id, Arch>()...};
+  }(std::make_index_sequence<has_some ? Plan.nodes.size() : 0>{});
+}();
+
+/// The kernel of a group that `has_kernel`, on the values of its operands; null for others.
+using group_kernel = void (*)(float const* const* in, float* y, float* workspace);
+
+template <int Rows, operations::row_normalization What, class Arch>
+struct normalization_of_rows {
+  static constexpr auto const& what = What;
+  static constexpr int columns = static_cast<int>(what.columns);
+
+  static void forward(float const* const* in, float* y, float*) {
+    kernels::layer_normalize<columns, Arch>(in[0], Rows, what.epsilon, what.scales ? in[1] : nullptr,
+                                            what.centers ? in[what.scales ? 2 : 1] : nullptr, y, nullptr, nullptr);
+  }
+  /// From x, the gradient of the result and, if there is one, gamma.
+  static void backward(float const* const* in, float* dx, float* workspace) {
+    constexpr int row_floats = (Rows + 15) / 16 * 16;
+    float *const mean = workspace, *const reciprocal = mean + row_floats;
+    kernels::layer_normalize<columns, Arch>(in[0], Rows, what.epsilon, nullptr, nullptr, dx, mean, reciprocal);
+    kernels::layer_normalization_gradient<Rows, columns, false, Arch>(
+        in[0], in[1], mean, reciprocal, what.scales ? in[2] : nullptr, reciprocal + row_floats, dx, nullptr);
+  }
+};
+
+template <auto const& Plan, std::size_t Id, class Arch>
+constexpr group_kernel find_group_kernel() {
+  constexpr auto const* group = Plan.nodes[Id].what.template if_is<operations::composite>();
+  if constexpr (group != nullptr) {
+    if constexpr (group->has_kernel) {
+      constexpr auto what = operations::row_normalization::of(*group);
+      constexpr auto rows = static_cast<int>(Plan.nodes[Id].shape.size() / static_cast<std::int64_t>(what.columns));
+      using steps = normalization_of_rows<rows, what, Arch>;
+      return group->is_gradient ? &steps::backward : &steps::forward;
+    }
+  }
+  return nullptr;
+}
+
+/// One for each operation of a frozen plan; none at all if no group has a kernel.
+template <auto const& Plan, class Arch>
+inline constexpr auto group_kernels = [] {
+  constexpr bool has_some = [] {
+    for (auto const& node : Plan.nodes)
+      if (auto const* group = node.what.template if_is<operations::composite>(); group != nullptr && group->has_kernel)
+        return true;
+    return false;
+  }();
+  return []<std::size_t... Id>(std::index_sequence<Id...>) {
+    return std::array<group_kernel, sizeof...(Id)>{find_group_kernel<Plan, Id, Arch>()...};
   }(std::make_index_sequence<has_some ? Plan.nodes.size() : 0>{});
 }();
 

@@ -31,7 +31,7 @@ class plan_of_layer {
       }
       // Some layers are carried out for the whole batch at once: their plan takes compilers less.
       constexpr bool is_divided = !requires { Layer::value.sees_whole_batches; };
-      return operations::traced_plan(std::move(traced), Trains, wanted, is_divided ? Batch : 1, written);
+      return operations::traced_plan(std::move(traced), Trains, wanted, is_divided ? Batch : 1, written, true);
     }
   };
 

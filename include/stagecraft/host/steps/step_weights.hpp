@@ -24,6 +24,27 @@ constexpr bool takes_normalization(layer_kernel kernel) {
   return kernel == layer_kernel::product || kernel == layer_kernel::convolution;
 }
 
+/// True if a layer says that it multiplies bytes, and which.
+template <class L>
+[[nodiscard]] constexpr bool has_bytes(L const& layer) {
+  if constexpr (requires { layer.options.input_bytes; })
+    return layer.options.input_bytes.is_given && layer.options.input_bytes.least <= 0 &&
+           layer.options.input_bytes.least >= -255;
+  else
+    return false;
+}
+
+/// True if a call multiplies bytes: its kernel is among the prepared weights.
+template <class Call>
+inline constexpr bool multiplies_bytes = false;
+template <class Plan, int Call>
+inline constexpr bool multiplies_bytes<host_call<Plan, Call>> = [] {
+  if constexpr (Plan::trains || Plan::graph.call(Call).is_input || is_half(Plan::stored))
+    return false;
+  else
+    return Plan::is_whole && only_infers<Plan::training> && has_bytes(host_call<Plan, Call>::layer);
+}();
+
 /// True if the normalization that is the epilogue of a call, alone in reading its output, is a part of its weights.
 template <class Plan, int Call>
 constexpr bool takes_in_epilogue() {
@@ -35,8 +56,8 @@ constexpr bool takes_in_epilogue() {
                        !takes_normalization(Plan::graph.layer_of(Call).kernel)) {
     return false;
   } else {
-    return layer_of<model, Call>.activation == linear && Plan::graph.layer_of(Call).call_count == 1 &&
-           Plan::graph.layer_of(next).call_count == 1;
+    return layer_of<model, Call>.activation == linear && !has_bytes(layer_of<model, Call>) &&
+           Plan::graph.layer_of(Call).call_count == 1 && Plan::graph.layer_of(next).call_count == 1;
   }
 }
 

@@ -160,6 +160,19 @@ class traced_layer {
     else
       return static_cast<long long>(sizeof(runner) + sizeof(std::array<float*, plan.nodes.size()>));
   }
+  /// What call_steps says of the forward step.
+  static constexpr bool stays_in_bounds() {
+    if constexpr (is_inlined<Call>)
+      return inlined_list<Call>::workspace == 0;
+    else
+      return false;
+  }
+  static constexpr bool writes_last() {
+    if constexpr (is_inlined<Call>)
+      return inlined_plan<Call>::writes_last;
+    else
+      return false;
+  }
   static void prepare([[maybe_unused]] Call const& call, [[maybe_unused]] float* to) {
     if constexpr (is_inlined<Call>) inlined_list<Call>::pack(call, to);
   }
@@ -190,6 +203,8 @@ class traced_layer {
   }
 
   static void backward(Call const& call) {
+    // Memory for kept values is that of a plan without kernels for groups, which keeps what these read, or more.
+    if constexpr (requires { Call::planned.needs.saved; }) static_assert(plan.kept_floats <= Call::planned.needs.saved);
     run(call, backward_step);
     call.divide([](Call const& part) {
       for (int i = 0; i < Call::input_count; ++i)
@@ -309,7 +324,7 @@ class traced_layer {
     std::array<float*, plan.nodes.size()> memory;
     runner one(plan.nodes, plan.operands, memory, part.memory.workspace + shared_floats + floats_of_samples,
                part.memory.seed, stream_of_call(part), what.joins);
-    one.use(pooling_kernels<plan_of_call<Call>::value, arch>);
+    one.use(pooling_kernels<plan_of_call<Call>::value, arch>, group_kernels<plan_of_call<Call>::value, arch>);
     one.leave_out(rows_updates);
     if constexpr (multiplies_bfloat16<Call>)
       one.multiply_by(kernels::products_of_pairs<arch>, &kernels::gains_by_pairs);

@@ -66,6 +66,7 @@ inline void as_keras_has_it(std::string_view class_name, json& config) {
   // Keras's recurrent layers alone have it; others have it where they cannot do without.
   if (!config.contains("return_sequences") && !config.value("stateful", false)) config.erase("stateful");
   if (config.value("kept_steps", 0) == 0) config.erase("kept_steps");
+  if (auto const found = config.find("input_bytes"); found != config.end() && found->is_null()) config.erase(found);
   for (char const* const key : {"use_causal_mask", "attention_mask", "return_attention_scores"})
     if (config.contains(key) && config[key] == false) config.erase(key);
 }

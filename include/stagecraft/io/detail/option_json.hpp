@@ -217,6 +217,8 @@ template <std::size_t Length>
   return list;
 }
 
+[[nodiscard]] inline json json_of(bytes_from const& value) { return value.is_given ? json(value.least) : json(); }
+
 /// Options of all other types: numbers, enumerators and texts, and structs that list their members (ListsOptions). Any
 /// other type, such as a function or a user's own type, is represented by its name alone.
 template <class T>

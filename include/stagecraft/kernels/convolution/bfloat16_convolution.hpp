@@ -25,12 +25,6 @@ namespace detail {
   return shape;
 }
 
-/// True if a convolution is a product of all pixels with one matrix.
-[[nodiscard]] constexpr bool is_product(convolution_shape const& shape) {
-  return shape.kernel_height == 1 && shape.kernel_width == 1 && shape.stride_height == 1 && shape.stride_width == 1 &&
-         shape.groups == 1 && !shape.has_padding();
-}
-
 }  // namespace detail
 
 /// Floats of the kernel as pairs of channels: the pairs of each group, one after the other. The last channel of an odd
@@ -53,7 +47,7 @@ template <int Batch, convolution_shape Shape, bool Accumulate, class Arch = defa
           class Epilogue = no_epilogue>
 void convolution_of_pairs(std::uint16_t const* x, float const* w, float* y, Epilogue const& epilogue = {},
                           share part = {}) {
-  if constexpr (detail::is_product(Shape) && !Accumulate)
+  if constexpr (Shape.is_product() && !Accumulate)
     matmul_of_pairs<Batch * Shape.height * Shape.width, Shape.channels, Shape.filters, Arch>(x, w, y, epilogue, part);
   else
     convolution<Batch, detail::of_channel_pairs(Shape), Accumulate, Arch, detail::bfloat16_pair_terms>(

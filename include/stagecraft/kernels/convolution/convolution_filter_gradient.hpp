@@ -151,7 +151,7 @@ void filter_gradient_class(correlation const& shape, filter_distances const& dis
     alignas(64) float sums[Plan.height * Plan.vectors * lanes<Arch>];
     gathered_tile<Plan.height, Plan.vectors, 0, DyStep, Arch, Terms>(left, dy, runs,
                                                                      keep_sums<Plan.vectors, Arch>{sums});
-    output.template store<Plan, Arch>(sums, element, height);
+    output.template store<Plan, Arch, Terms>(sums, element, height);
   }
 }
 

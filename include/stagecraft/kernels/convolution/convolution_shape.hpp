@@ -34,6 +34,11 @@ struct convolution_shape {
   [[nodiscard]] constexpr int steps() const noexcept { return kernel_height * kernel_width * group_channels(); }
   [[nodiscard]] constexpr int input_size() const noexcept { return height * width * channels; }
   [[nodiscard]] constexpr int output_size() const noexcept { return output_height() * output_width() * filters; }
+  /// True if it is a product of all pixels with one matrix.
+  [[nodiscard]] constexpr bool is_product() const noexcept {
+    return kernel_height == 1 && kernel_width == 1 && stride_height == 1 && stride_width == 1 && groups == 1 &&
+           !has_padding();
+  }
   /// Multiply-adds count as two.
   [[nodiscard]] constexpr long long flops() const noexcept { return 2LL * steps() * output_size(); }
 

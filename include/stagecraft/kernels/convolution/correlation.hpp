@@ -116,10 +116,13 @@ struct correlation {
     double const least = 9;
     double const work = products > loads ? products : loads;
     double const step = work > least ? work : least;
+    // Each tile reads the panel anew, mostly from the second-level cache: half a cycle for each register, which higher
+    // tiles need less often. Measured: 3 to 8 % less time for 3 x 3 on 14 x 14 and 28 x 28 pixels.
+    double const stream = vectors;
     double sum = 0;
     for_each_class([&](tap_class const& row, tap_class const& column, std::int64_t pixels) {
       double const steps = static_cast<double>(row.taps) * column.taps * channels;
-      sum += static_cast<double>((pixels + height - 1) / height) * (step * steps + 2 * products + 40);
+      sum += static_cast<double>((pixels + height - 1) / height) * ((step + stream) * steps + 2 * products + 40);
     });
     return sum;
   }
@@ -241,7 +244,7 @@ struct correlation_output {
   Epilogue const& epilogue;
 
   /// Stores `rows` rows of a tile that are kept in memory; the result's row of row i begins at element[i].
-  template <tile_plan Plan, class Arch>
+  template <tile_plan Plan, class Arch, class Terms>
   void store(float const* sums, std::int64_t const* element, int rows) const {
     constexpr int width = lanes<Arch>;
     for (int i = 0; i < rows; ++i)
@@ -250,11 +253,11 @@ struct correlation_output {
         std::int64_t const at = element[i] + first_column + j * width;
         batch<Arch> sum = batch<Arch>::load_aligned(sums);
         if (count >= width) {
-          if (add) sum = sum + batch<Arch>::load_unaligned(result + at);
+          if (add) sum = Terms::join(sum, batch<Arch>::load_unaligned(result + at));
           if (last) sum = epilogue(sum, first_column + j * width, at);
           sum.store_unaligned(result + at);
         } else {
-          if (add) sum = sum + load_first<Arch>(result + at, count);
+          if (add) sum = Terms::join(sum, load_first<Arch>(result + at, count));
           if (last) sum = epilogue(sum, first_column + j * width, at);
           store_first(sum, result + at, count);
         }
@@ -348,7 +351,7 @@ void correlate_class(correlation const& shape, tap_class const& row, tap_class c
         alignas(64) float sums[Plan.height * Plan.vectors * lanes<Arch>];
         gathered_tile<Plan.height, Plan.vectors, 1, Plan.panel, Arch, Terms>(left + first_row, right, runs,
                                                                              keep_sums<Plan.vectors, Arch>{sums});
-        to.template store<Plan, Arch>(sums, element + first_row, height);
+        to.template store<Plan, Arch, Terms>(sums, element + first_row, height);
       }
   }
 }

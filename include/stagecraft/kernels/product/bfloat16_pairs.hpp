@@ -35,7 +35,7 @@ inline constexpr bool multiplies_bfloat16_pairs = false;
 namespace detail {
 
 /// The terms of a sum: products of pairs.
-struct bfloat16_pair_terms {
+struct bfloat16_pair_terms : float_terms {
   template <class Arch>
   [[nodiscard, gnu::always_inline]] static inline xsimd::batch<float, Arch> add(
       [[maybe_unused]] xsimd::batch<float, Arch> const& left, [[maybe_unused]] xsimd::batch<float, Arch> const& right,

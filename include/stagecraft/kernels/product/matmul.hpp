@@ -55,7 +55,7 @@ struct store_two_outputs {
 
 /// Stores the sums of a tile whose first element is y[first]: adds them to the result if `add`, passes them to `output`
 /// if `last`, else writes them.
-template <int Vectors, int LastLanes, class Arch, class Stride, class Output>
+template <int Vectors, int LastLanes, class Arch, class Terms, class Stride, class Output>
 struct tile_store {
   float* y;
   Stride stride;
@@ -67,7 +67,7 @@ struct tile_store {
 
   template <int Lanes>
   void store(batch<Arch> sum, std::int64_t element, int at) const {
-    if (add) sum = sum + load_lanes<Lanes, Arch>(y + element);
+    if (add) sum = Terms::join(sum, load_lanes<Lanes, Arch>(y + element));
     if (last)
       output.template store<Lanes>(sum, y, at, element);
     else
@@ -107,7 +107,7 @@ inline void multiply_panel(int first_tile, int last_tile, float const* left, flo
   for_each_tile<cut_rows<Arch>(M, vectors)>(first_tile, last_tile, [&]<int Height>(int row) {
     float const* const first = left + std::int64_t{row} * LeftStride;
     auto const store = [&](auto stride) {
-      return tile_store<vectors, last_lanes, Arch, decltype(stride), Output>{
+      return tile_store<vectors, last_lanes, Arch, Terms, decltype(stride), Output>{
           y, stride, std::int64_t{row} * Stride + column, column, add, last, output};
     };
     if constexpr (is_shared_tile<Arch>(Height, vectors, LeftStride))
@@ -153,7 +153,7 @@ inline void multiply_side_by_side(float const* x, float const* w, float* y, int 
 #pragma GCC unroll 4
         for (int j = 0; j < vectors; ++j)
           sum[p][j] = fused_multiply_add(
-              element[s], load_once<Arch>(w + p * layout::panel_stride + s * panel + j * width), sum[p][j]);
+              element[s], batch<Arch>::load_unaligned(w + p * layout::panel_stride + s * panel + j * width), sum[p][j]);
   }
 #pragma GCC unroll 4
   for (int p = 0; p < Panels; ++p)
@@ -206,7 +206,36 @@ inline void multiply(float const* x, float const* w, float* y, Output const& out
   }
 }
 
+/// True if one sum of K terms can be the sum of the lanes of a register that has one for each of the tile's sums.
+template <int K, class Arch>
+inline constexpr bool sums_in_lanes = [] {
+  constexpr int sums = interleaved_sums<Arch>(1, 1);
+  return K >= 2 * sums && K % sums == 0 && sums == 8 &&
+         (lanes<Arch> == 8 || (lanes<Arch> == 16 && has_half_registers<Arch>));
+}();
+
 }  // namespace detail
+
+/// True if `dot` has the K terms of a product.
+template <int K, class Arch = default_architecture>
+inline constexpr bool has_dot = detail::sums_in_lanes<K, Arch>;
+
+/// y = epilogue(the sum of x[k] * w[k]), for a product of one row with a matrix of one column. It has the bits of
+/// `matmul`, whose tile adds the terms in as many sums as a register has lanes here, and takes an eighth of its
+/// products. w: K floats one after the other.
+template <int K, class Arch = default_architecture, class Epilogue = no_epilogue>
+inline void dot(float const* x, float const* w, float* y, Epilogue const& epilogue = {}) {
+  static_assert(has_dot<K, Arch>);
+  using sums = std::conditional_t<lanes<Arch> == 8, batch<Arch>, half_register<Arch>>;
+  sums sum(0.0F);
+  for (int k = 0; k < K; k += 8)
+    sum = fused_multiply_add(sums::load_unaligned(x + k), sums::load_unaligned(w + k), sum);
+  alignas(32) float each[8];
+  sum.store_aligned(each);
+  for (int distance = 4; distance > 0; distance /= 2)
+    for (int i = 0; i < distance; ++i) each[i] = each[i] + each[i + distance];
+  store_lanes<1>(epilogue(batch<Arch>(each[0]), 0, std::int64_t{0}), y);
+}
 
 /// y = epilogue(x * w). x: M x K and y: M x N, row by row; w: packed_matrix<K, N, Arch>. See epilogue.hpp for what an
 /// epilogue is. A thread's share is a range of columns, as far as the panels of w allow, or,

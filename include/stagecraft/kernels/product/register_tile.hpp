@@ -179,6 +179,11 @@ struct float_terms {
                                                                Register const& sum) {
     return fused_multiply_add(left, right, sum);
   }
+  /// The sum of two sums of such terms.
+  template <class Register>
+  [[nodiscard, gnu::always_inline]] static inline Register join(Register const& sum, Register const& other) {
+    return sum + other;
+  }
 };
 
 /// No work beside the products.
@@ -187,6 +192,30 @@ struct no_other_work {
 
   void finish() {}
 };
+
+#if XSIMD_WITH_NEON64
+/// Adds four steps to the sums of a tile: a row's four elements are loaded at once, and each is a lane of its register
+/// that the multiply-add names. A load and broadcast for each element would cost a fifth more instructions.
+template <int RightStep, class Arch, int Rows, int Vectors>
+[[gnu::always_inline]] inline void add_lanes(batch<Arch> (&sum)[Rows][Vectors], float const* left, std::int64_t row,
+                                             float const* right) {
+  float32x4_t elements[Rows];
+#pragma GCC unroll 16
+  for (int i = 0; i < Rows; ++i) elements[i] = vld1q_f32(left + i * row);
+  auto const step = [&]<int Lane>() __attribute__((always_inline)) {
+#pragma GCC unroll 4
+    for (int j = 0; j < Vectors; ++j) {
+      float32x4_t const factors = vld1q_f32(right + Lane * RightStep + j * 4);
+#pragma GCC unroll 16
+      for (int i = 0; i < Rows; ++i) sum[i][j] = vfmaq_laneq_f32(sum[i][j].data, factors, elements[i], Lane);
+    }
+  };
+  step.template operator()<0>();
+  step.template operator()<1>();
+  step.template operator()<2>();
+  step.template operator()<3>();
+}
+#endif
 
 /// sum[i][j] = the sum over all steps s, as defined by Terms, of left[i * left_stride + s] * right[s * RightStep + j *
 /// lanes ...]; for a transposed left factor, left[i + s * left_stride]. With Ahead > 0 the right factor is prefetched
@@ -220,7 +249,13 @@ inline void multiply_tile(float const* left, Stride left_stride, float const* ri
 #pragma GCC unroll 4
         for (int j = 0; j < Vectors; j += of_line) __builtin_prefetch(right + part * RightStep + j * width + Ahead);
 #pragma GCC unroll 4
-      for (int j = 0; j < Vectors; ++j) row[j] = load_once<Arch, Register>(right + part * RightStep + j * width);
+      for (int j = 0; j < Vectors; ++j) {
+        float const* const from = right + part * RightStep + j * width;
+        if constexpr (Rows == 1)
+          row[j] = Register::load_unaligned(from);  // part of the one multiplication that reads it
+        else
+          row[j] = load_once<Arch, Register>(from);
+      }
 #pragma GCC unroll 16
       for (int i = 0; i < Rows; ++i) {
         Register const element(left[i * left_row + part * left_step]);
@@ -232,6 +267,12 @@ inline void multiply_tile(float const* left, Stride left_stride, float const* ri
     left += sums * left_step;
     right += sums * RightStep;
   };
+#if XSIMD_WITH_NEON64
+  if constexpr (sums == 1 && !IsLeftTransposed && Ahead == 0 && OtherWork::every == 0 && width == 4 &&
+                std::is_same_v<Terms, float_terms> && std::is_same_v<Register, batch<Arch>>)
+    for (; s + 4 <= steps; s += 4, left += 4, right += 4 * RightStep)
+      add_lanes<RightStep, Arch>(sum[0], left, left_row, right);
+#endif
   constexpr int every = OtherWork::every;
   if constexpr (every > 0)
     while (s + every * sums <= steps) {
@@ -256,7 +297,7 @@ inline void multiply_tile(float const* left, Stride left_stride, float const* ri
 #pragma GCC unroll 16
         for (int i = 0; i < Rows; ++i)
 #pragma GCC unroll 4
-          for (int j = 0; j < Vectors; ++j) sum[part][i][j] = sum[part][i][j] + sum[part + distance][i][j];
+          for (int j = 0; j < Vectors; ++j) sum[part][i][j] = Terms::join(sum[part][i][j], sum[part + distance][i][j]);
   }
 
   // A fold of copies, inlined always: the sums stay in registers only if nothing takes their address, and have constant

@@ -39,6 +39,8 @@ struct convolution_options {
   constraint bias_constraint = {};
   /// True if a causal layer along one axis keeps the steps before the next call's: see conv1d.
   bool stateful = false;
+  /// The whole numbers of 8 bits that the layer multiplies: see bytes_from; by default, it multiplies floats.
+  bytes_from input_bytes = {};
 #include <stagecraft/layers/common_options.hpp>
 };
 

@@ -31,6 +31,8 @@ struct dense_options {
   constraint kernel_constraint = {};
   /// The constraint on the bias after each update: non_neg, max_norm and the like.
   constraint bias_constraint = {};
+  /// The whole numbers of 8 bits that the layer multiplies: see bytes_from; by default, it multiplies floats.
+  bytes_from input_bytes = {};
 #include <stagecraft/layers/common_options.hpp>
 };
 

@@ -77,19 +77,33 @@ struct layer_normalization : layer<layer_normalization> {
       auto const of_axes = ops.weight(each);
       return are_last_in_order(in) ? of_axes : ops.reshape(of_axes, beside(in));
     };
+    if constexpr (requires { ops.list().step; })
+      if (ops.list().step != nullptr && ops.training() && are_last_in_order(in) && normalized_shape(in).size() > 1)
+        return in_training_step(ops, x, in);
     auto const centred = x - ops.mean(x, options.axis);
     auto y = centred * rsqrt(ops.mean(square(centred), options.axis) + options.epsilon);
-    if (options.scale)
-      y *= weight(parameter::with("gamma", normalized_shape(in), options.gamma_initializer, options.gamma_regularizer,
-                                  options.gamma_constraint));
-    if (options.center)
-      y += weight(parameter::with("beta", normalized_shape(in), options.beta_initializer, options.beta_regularizer,
-                                  options.beta_constraint));
+    if (options.scale) y *= weight(gamma(in));
+    if (options.center) y += weight(beta(in));
     return y;
   }
   [[nodiscard]] constexpr long long flops(layer_inputs const& in) const { return 7LL * in[0].size(); }
 
  private:
+  [[nodiscard]] constexpr parameter gamma(shape const& in) const {
+    return parameter::with("gamma", normalized_shape(in), options.gamma_initializer, options.gamma_regularizer,
+                           options.gamma_constraint);
+  }
+  [[nodiscard]] constexpr parameter beta(shape const& in) const {
+    return parameter::with("beta", normalized_shape(in), options.beta_initializer, options.beta_regularizer,
+                           options.beta_constraint);
+  }
+  /// A group that the host carries out by its kernels, also where the step takes a gradient of it.
+  constexpr auto in_training_step(auto& ops, auto x, shape const& in) const {
+    decltype(x) scale{}, centre{};
+    if (options.scale) scale = ops.weight(gamma(in));
+    if (options.center) centre = ops.weight(beta(in));
+    return normalize_rows(ops, x, scale, centre, options.epsilon, static_cast<int>(normalized_shape(in).size()));
+  }
   /// The index of an axis in a sample's shape; below 0 for the batch.
   static constexpr int place_of(int axis, shape const& in) { return axis < 0 ? in.rank() + axis : axis - 1; }
 

@@ -13,23 +13,26 @@
 #include <stagecraft/operations/kinds/windows.hpp>
 
 // All kinds of operation, for the lists below: their names are those of the structs.
-#define STAGECRAFT_OPERATIONS(EACH)                                                                                   \
-  EACH(input)                                                                                                         \
-  EACH(weight)                                                                                                        \
-  EACH(constant)                                                                                                      \
-  EACH(iota)                                                                                                          \
-  EACH(random)                                                                                                        \
-  EACH(map)                                                                                                           \
-  EACH(reduce)                                                                                                        \
-  EACH(product)                                                                                                       \
-  EACH(convolution)                                                                                                   \
-  EACH(convolution_input_gradient)                                                                                    \
-  EACH(convolution_filter_gradient)                                                                                   \
-  EACH(pooling)                                                                                                       \
-  EACH(pooling_gradient)                                                                                              \
-  EACH(reshape)                                                                                                       \
-  EACH(broadcast) EACH(transpose) EACH(slice) EACH(pad) EACH(concatenate) EACH(gather) EACH(scatter_add) EACH(update) \
-      EACH(loop) EACH(carry) EACH(next) EACH(at) EACH(stack) EACH(last) EACH(loop_end) EACH(composite) EACH(whole_map)
+#define STAGECRAFT_OPERATIONS(EACH)                                                                                  \
+  EACH(input)                                                                                                        \
+  EACH(weight)                                                                                                       \
+  EACH(constant)                                                                                                     \
+  EACH(iota)                                                                                                         \
+  EACH(random)                                                                                                       \
+  EACH(map)                                                                                                          \
+  EACH(reduce)                                                                                                       \
+  EACH(product)                                                                                                      \
+  EACH(convolution)                                                                                                  \
+  EACH(convolution_input_gradient)                                                                                   \
+  EACH(convolution_filter_gradient)                                                                                  \
+  EACH(pooling)                                                                                                      \
+  EACH(pooling_gradient)                                                                                             \
+  EACH(reshape)                                                                                                      \
+  EACH(broadcast)                                                                                                    \
+  EACH(transpose)                                                                                                    \
+  EACH(slice)                                                                                                        \
+  EACH(pad) EACH(concatenate) EACH(gather) EACH(scatter_add) EACH(update) EACH(loop) EACH(carry) EACH(next) EACH(at) \
+      EACH(stack) EACH(last) EACH(loop_end) EACH(composite) EACH(whole_map)
 
 namespace stagecraft::operations {
 
@@ -57,8 +60,9 @@ class operation {
   constexpr operations::name& of(operations::name const*) { return name##_; }
   STAGECRAFT_OPERATIONS(STAGECRAFT_EACH)
 #undef STAGECRAFT_EACH
+  /// A constant, since compilers evaluate one faster than a call.
   template <class What>
-  static constexpr What const* tag = nullptr;
+  static constexpr kind kind_of_type = kind_of(static_cast<What const*>(nullptr));
 
  public:
   constexpr operation() : kind_(kind::constant), constant_{} {}
@@ -70,21 +74,26 @@ class operation {
   /// True if the operation has this type.
   template <class What>
   [[nodiscard]] constexpr bool is() const {
-    return kind_ == kind_of(tag<What>);
+    return kind_ == kind_of_type<What>;
+  }
+  /// True if the operation has one of these types. Constant evaluation takes one call for all of them.
+  template <class... What>
+  [[nodiscard]] constexpr bool is_any() const {
+    return ((kind_ == kind_of_type<What>) || ...);
   }
   /// The operation as this type, which it must have.
   template <class What>
   [[nodiscard]] constexpr What const& as() const {
-    return of(tag<What>);
+    return of(static_cast<What const*>(nullptr));
   }
   /// The operation as this type, or null.
   template <class What>
   [[nodiscard]] constexpr What const* if_is() const {
-    return is<What>() ? &of(tag<What>) : nullptr;
+    return kind_ == kind_of_type<What> ? &of(static_cast<What const*>(nullptr)) : nullptr;
   }
   template <class What>
   [[nodiscard]] constexpr What* if_is() {
-    return is<What>() ? &of(tag<What>) : nullptr;
+    return kind_ == kind_of_type<What> ? &of(static_cast<What const*>(nullptr)) : nullptr;
   }
   /// The number of its type, from 0.
   [[nodiscard]] constexpr int index() const { return static_cast<int>(kind_); }
@@ -106,9 +115,10 @@ class operation {
 
 /// True if the result lies in the first operand's memory: the same elements in the same order.
 [[nodiscard]] constexpr bool is_alias(operation const& what) {
+  if (what.is<reshape>()) return true;
+  if (auto const* group = what.if_is<composite>()) return !group->has_kernel;
   auto const* elementwise = what.if_is<map>();
-  return what.is<reshape>() || what.is<composite>() ||
-         (elementwise != nullptr && elementwise->apply == function::identity);
+  return elementwise != nullptr && elementwise->apply == function::identity;
 }
 
 /// An operation at its place in a list. It reads only operations before it.
@@ -120,6 +130,18 @@ struct node {
   bool has_gradient = true;     ///< true: gradients flow through it
   dtype type = dtype::float32;  ///< the type of its elements; int32 as bits, all others as floats
 };
+
+/// Operands [first, end) of an operation that a step reads. A group reads its result alone, since the operations inside
+/// it read its arguments, or its arguments alone if a kernel carries it out. An update reads the copy for the backward
+/// step alone.
+struct operands_read {
+  int first, end;
+};
+[[nodiscard]] constexpr operands_read operands_read_by(node const& of) {
+  if (auto const* group = of.what.if_is<composite>())
+    return group->has_kernel ? operands_read{1, of.operand_count} : operands_read{0, 1};
+  return {0, of.what.is<update>() ? 2 : of.operand_count};
+}
 
 /// Operand `index` of operation `id`, of a list that grows or a frozen one.
 template <class List>

@@ -58,6 +58,8 @@ struct composite {
   bool is_gradient = false;
   static constexpr int most_numbers = 3;
   float numbers[most_numbers]{};  ///< its arguments beside tensors, in an order that the name implies
+  /// True in the plan of a machine that carries it out by a kernel, from its operands; nothing inside need be computed.
+  bool has_kernel = false;
 };
 
 }  // namespace stagecraft::operations

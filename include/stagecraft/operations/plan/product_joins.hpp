@@ -36,9 +36,9 @@ class product_joins {
     for (std::size_t i = 0; i < order.size(); ++i) {
       positions_[order[i]] = static_cast<int>(i);
       auto const& here = list.node_of(order[i]);
-      // A group reads its result alone; the operations inside it read its arguments.
-      int const reads = here.what.is<composite>() ? 1 : here.operand_count;
-      for (int k = 0; k < reads; ++k) ++readers_[list.operand(order[i], k)];
+      bool const is_group = here.what.is<composite>();
+      auto const [first, end] = is_group ? operands_read_by(here) : operands_read{0, here.operand_count};
+      for (int k = first; k < end; ++k) ++readers_[list.operand(order[i], k)];
     }
     for (segment const& part : segments) {
       if (part.kind == segment_kind::product) continue;
@@ -57,7 +57,7 @@ class product_joins {
     product_join made{id};
     for (int const next : behind) {
       auto const& here = list_->node_of(next);
-      if (here.what.is<loop>() || here.what.is<loop_end>()) break;
+      if (here.what.is_any<loop, loop_end>()) break;
       int const result = made.sum >= 0 ? made.sum : id;
       if (made.sum < 0 && readers_[id] == 1) find_sum(made, next, is_free);
       if (here.what.is<stack>() && list_->operand(next, 1) == result && here.what.as<stack>().axis < 2)

@@ -72,11 +72,6 @@ class steps {
       if (id >= 0) need(id, live, true);
     close_loops(live, true);
   }
-  /// Number of operands of an operation that a step reads. A group reads its result alone, since the operations inside
-  /// it read its arguments. An update reads the copy for the backward step alone.
-  [[nodiscard]] static constexpr int reads_of(node const& of) {
-    return of.what.is<composite>() ? 1 : of.what.is<update>() ? 2 : of.operand_count;
-  }
   /// Finds functions of kept values that can be kept in their place. Returns true if there are any.
   constexpr bool find_results(tracing::growing_array<char> const& live) {
     auto const& list = traced_->list;
@@ -84,7 +79,8 @@ class steps {
     for (int id = 0; id < list.size(); ++id) {
       if (id < traced_->forward_count && list.node_of(id).what.is<loop>()) return false;
       if (live[id] != computed) continue;
-      for (int i = 0; i < reads_of(list.node_of(id)); ++i)
+      auto const [first, end] = operands_read_by(list.node_of(id));
+      for (int i = first; i < end; ++i)
         if (int const read_one = list.operand(id, i); read_one < traced_->forward_count) {
           ++readers[read_one];
           reader[read_one] = id;
@@ -110,7 +106,7 @@ class steps {
     int source = traced_->outputs[0];
     while (is_alias(traced_->list.node_of(source).what)) source = traced_->list.operand(source, 0);
     auto const& what = traced_->list.node_of(source).what;
-    if (what.is<input>() || what.is<weight>() || what.is<constant>() || what.is<last>()) return;
+    if (what.is_any<input, weight, constant, last>()) return;
     is_output_[source] = 1;
     for (int id = source + 1; id < traced_->forward_count; ++id)
       if (is_alias(traced_->list.node_of(id).what)) is_output_[id] = is_output_[traced_->list.operand(id, 0)];
@@ -118,9 +114,8 @@ class steps {
   /// True if a result of the forward step is worth its memory.
   [[nodiscard]] constexpr bool is_worth_keeping(int id) const {
     auto const& what = traced_->list.node_of(id).what;
-    return what.is<reduce>() || what.is<product>() || what.is<convolution>() || what.is<convolution_input_gradient>() ||
-           what.is<convolution_filter_gradient>() || what.is<pooling>() || what.is<gather>() || what.is<stack>() ||
-           what.is<last>();
+    return what.is_any<reduce, product, convolution, convolution_input_gradient, convolution_filter_gradient, pooling,
+                       gather, stack, last>();
   }
   /// The copy of a weight that the forward step changes, or -1.
   [[nodiscard]] constexpr int copy_of(int id) const {
@@ -153,8 +148,8 @@ class steps {
         kept.push_back(copy);
         continue;
       }
-      int const reads = reads_of(traced_->list.node_of(next));
-      for (int i = 0; i < reads; ++i) open.push_back(traced_->list.operand(next, i));
+      auto const [first, end] = operands_read_by(traced_->list.node_of(next));
+      for (int i = first; i < end; ++i) open.push_back(traced_->list.operand(next, i));
     }
   }
   /// Marks all states of a loop with a result that is read: the loop runs with all of them.
@@ -163,7 +158,7 @@ class steps {
     tracing::growing_array<int> ends;  // and the next values of states
     for (int id = first; id < traced_->list.size(); ++id) {
       auto const& what = traced_->list.node_of(id).what;
-      if (what.is<next>() || what.is<loop_end>()) ends.push_back(id);
+      if (what.is_any<next, loop_end>()) ends.push_back(id);
     }
     for (bool changed = true; changed;) {
       changed = false;

@@ -6,6 +6,7 @@
 #include <stagecraft/training/trainer.hpp>
 #include <array>
 #include <cstdint>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -21,8 +22,9 @@ struct step_fit_options {
   int initial_epoch = 0;    ///< number of the first epoch, from 0; to continue a training
   int steps_per_epoch = 0;  ///< batches per epoch; each epoch goes on where the one before has ended. 0: all batches
   std::uint64_t seed = 0;   ///< seed of the shuffling; 0: the trainer's
-  /// The inputs of the step's `test`: its metrics are reported after each epoch, as "val_" and their names. Used by
-  /// steps with a `test` of their own.
+  /// The inputs of the step's `test`: its metrics are reported after each epoch, as "val_" and their names. A step that
+  /// does what `fit` does and has no `test` takes the inputs of `train`, and reports "val_loss". data_error E4195 from
+  /// other steps without a `test`.
   sample_set validation_data{};
 };
 
@@ -37,10 +39,11 @@ class fit_step_trainer : public model_trainer<type_of_tag<facts_of_step<Step>.me
                                               settings_of<training_of_fit<Step, Options>>, Machine> {
   using base = model_trainer<type_of_tag<facts_of_step<Step>.members[0].type>,
                              settings_of<training_of_fit<Step, Options>>, Machine>;
-  template <fixed_name Name>
-  static constexpr bool is_model = facts_of_step<Step>.members[0].name == Name;
 
  public:
+  /// True for the name of the model in the step.
+  template <fixed_name Name>
+  static constexpr bool is_model = facts_of_step<Step>.members[0].name == Name;
   using base::base, base::get_weights, base::set_weights;
   /// Batches of each replica that a step takes.
   static constexpr int micro_batches = micro_batches_of_step<Step, Options>;
@@ -60,6 +63,8 @@ class fit_step_trainer : public model_trainer<type_of_tag<facts_of_step<Step>.me
     all.steps_per_epoch = options.steps_per_epoch;
     all.seed = options.seed;
     all.drop_remainder = true;
+    if (options.validation_data.size() > 0)
+      std::tie(all.validation_data.x, all.validation_data.y) = split(options.validation_data);
     return base::fit(x, y, all);
   }
   /// One step: see own_step_trainer::train_on_batch. One batch of one replica need not be full.

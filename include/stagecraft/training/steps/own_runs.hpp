@@ -274,6 +274,13 @@ class step_runs {
         values[std::string("val_").append(facts_of_run<Step, own_run::test>.metrics[i].name.view())] = found[i];
     }
   }
+  /// Throws E4195 for validation data that the step has no `test` for.
+  static void check_validation(sample_set const& x) {
+    if (!has_test && x.size() > 0)
+      throw_data_error("E4195",
+                       "validation_data: the training step has no `test`, which would report its metrics; "
+                       "give it `constexpr void test(auto& step, auto x) const`");
+  }
 
  private:
   own_run_session<Step, own_run::test, Options, Machine> test_;

@@ -20,6 +20,14 @@ class step_files {
   static constexpr auto const& facts = facts_of_step<Step>;
 
  public:
+  /// True if the models have their weights where trainers of them have theirs: see sc::shares.
+  static constexpr bool has_models_to_share = has_graphs<Step>;
+  /// E2091 a name that no model of the step has.
+  template <fixed_name Name>
+  static constexpr diagnostic const& problem_of_name() {
+    return member_problem<Step, Name>;
+  }
+
   /// Writes models, optimizers and progress to a folder, from which `load` of a trainer of the same step goes on, bit
   /// for bit. Needs <stagecraft/io/step_bundle.hpp>: E5020 without. Throws file_error as sc::save_model.
   void save(std::string const& path) const {

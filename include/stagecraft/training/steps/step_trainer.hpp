@@ -51,6 +51,7 @@ class own_step_trainer : public trainable,
   using results_type = replica_results<first_session, run_kind::training, step_values<Step>>;
 
  public:
+  [[nodiscard]] first_session& session_to_share() { return *std::get<0>(sessions_); }  ///< see sc::shares
   static constexpr int replicas = first_session::replicas;  ///< copies of the models, which share the batches
   /// Batches of each replica that a step takes.
   static constexpr int micro_batches = micro_batches_of_step<Step, Options>;
@@ -82,9 +83,10 @@ class own_step_trainer : public trainable,
   /// Trains for `epochs` epochs on the step's inputs, one array for each: `fit(x)`, `fit(sc::inputs(x, y))`. Logs have
   /// the step's metrics, as means over the sub-steps of an epoch; a step without metrics reports "loss", then "loss_1"
   /// and so on for later sub-steps. Replicas take turns: each of n takes every n-th batch. Errors: data_error E4001 to
-  /// E4003, E4008, E4010, E4011, E4018, E4041.
+  /// E4003, E4008, E4010, E4011, E4018, E4041, E4195.
   [[gnu::cold]] training_history fit(sample_set const& x, step_fit_options const& options = {}) {
     check_inputs<first_session>(x);
+    runs::check_validation(options.validation_data);
     check_at_least("epochs", options.epochs, 1);
     check_at_least("initial_epoch", options.initial_epoch, 0);
     check_at_least("steps_per_epoch", options.steps_per_epoch, 0);

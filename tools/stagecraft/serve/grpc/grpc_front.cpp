@@ -101,7 +101,7 @@ class grpc_front final : public rpc_front {
 
 }  // namespace stagecraft::tool
 
-extern "C" [[gnu::visibility("default")]] stagecraft::tool::rpc_front* stagecraft_make_grpc_front_2(
+extern "C" [[gnu::visibility("default")]] stagecraft::tool::rpc_front* stagecraft_make_grpc_front_3(
     stagecraft::tool::rpc_options const& options, stagecraft::tool::server_calls& calls) {
   return new stagecraft::tool::grpc_front(options, calls);
 }

@@ -54,6 +54,7 @@ bool is_set(parameters const& all, char const* name) {
 /// Triton's parameters of calls: a time in microseconds, a priority, a sequence.
 call_options options_of(rpc_call const& call, parameters const& all) {
   call_options result;
+  result.parent = call.parent();
   result.time = std::chrono::duration_cast<std::chrono::microseconds>(call.options().time);
   std::chrono::microseconds const given(number_of(all, "timeout").value_or(0));
   if (given.count() > 0 && (result.time.count() == 0 || given < result.time)) result.time = given;
@@ -131,6 +132,33 @@ std::vector<float> numbers_of(api::ModelInferRequest::InferInputTensor const& in
   });
 }
 
+/// The numbers of an input of BYTES.
+std::vector<float> numbers_of_texts(rpc_call& call, serving::tensor_spec const& spec,
+                                    api::ModelInferRequest::InferInputTensor const& input, std::size_t& bytes,
+                                    std::string const* raw) {
+  std::vector<std::int64_t> const shape(input.shape().begin(), input.shape().end());
+  auto const count = element_count(input.name(), shape);
+  call.count_bytes(bytes += bytes_of_numbers(spec, count, call.options().max_bytes_in_flight));
+  std::vector<float> values;
+  if (auto const part = part_of(input.parameters()); !part.region.empty()) {
+    append_packed_bytes(spec, count, call.calls().memory().read(part), values);
+    return values;
+  }
+  auto const& texts = input.contents().bytes_contents();
+  if (raw != nullptr) {
+    if (all_contents(input.contents()) > 0)
+      throw http_error{400,
+                       "contents field must not be specified when using raw_input_contents for '" + input.name() + "'"};
+    append_packed_bytes(spec, count, *raw, values);
+    return values;
+  }
+  if (all_contents(input.contents()) != texts.size() || texts.size() != count)
+    throw http_error{400, "input '" + input.name() + "' has " + std::to_string(texts.size()) +
+                              " bytes_contents, expected " + std::to_string(count) + " and no others"};
+  for (auto const& each : texts) append_bytes(spec, each, values);
+  return values;
+}
+
 }  // namespace
 
 std::int64_t kserve_version(std::string const& text) {
@@ -174,8 +202,19 @@ void infer(rpc_call& call, api::ModelInferRequest const& request, api::ModelInfe
   std::size_t bytes = request.ByteSizeLong();
   for (int i = 0; i < request.inputs_size(); ++i) {
     auto const& each = request.inputs(i);
-    auto const type = kserve_type(each.name(), each.datatype());
     std::vector<std::int64_t> const shape(each.shape().begin(), each.shape().end());
+    if (auto const* const spec = find_spec(known.inputs, each.name()); spec != nullptr) {
+      bool const is_text = each.datatype() == "BYTES";
+      check_bytes(*spec, each.datatype(), is_text);
+      if (is_text) {
+        auto const place = inputs.place_of(each.name(), shape);
+        bool const has_raw = is_raw && !each.parameters().contains("shared_memory_region");
+        inputs.values[place] =
+            numbers_of_texts(call, *spec, each, bytes, has_raw ? &request.raw_input_contents(next_raw++) : nullptr);
+        continue;
+      }
+    }
+    auto const type = kserve_type(each.name(), each.datatype());
     std::vector<float> values;
     if (auto const part = part_of(each.parameters()); !part.region.empty()) {
       auto const& memory = call.calls().memory();

@@ -3,6 +3,7 @@
 #include "serve/grpc/infer_call.hpp"
 #include "serve/grpc/inference_stream.hpp"
 #include "serve/grpc/services.hpp"
+#include "serve/input_tensors.hpp"
 
 namespace stagecraft::tool {
 
@@ -15,9 +16,9 @@ void write_tensors(std::vector<serving::tensor_spec> const& specs, Tensors& to) 
   for (auto const& spec : specs) {
     auto& tensor = *to.Add();
     tensor.set_name(spec.name);
-    tensor.set_datatype("FP32");
+    tensor.set_datatype(spec.is_bytes ? "BYTES" : "FP32");
     tensor.add_shape(-1);
-    for (auto const length : spec.shape) tensor.add_shape(length);
+    for (auto const length : visible_shape(spec)) tensor.add_shape(length);
   }
 }
 
@@ -26,7 +27,7 @@ void write_metadata(rpc_call& call, api::ModelMetadataRequest const& request, ap
   auto const& known = version.description();
   response.set_name(request.name());
   for (auto const number : call.calls().numbers(request.name())) response.add_versions(std::to_string(number));
-  response.set_platform("stagecraft");
+  response.set_platform(version.steps == nullptr ? "stagecraft" : "ensemble");
   write_tensors(known.inputs, *response.mutable_inputs());
   write_tensors(known.outputs, *response.mutable_outputs());
 }
@@ -36,8 +37,8 @@ void write_config_tensors(std::vector<serving::tensor_spec> const& specs, Tensor
   for (auto const& spec : specs) {
     auto& tensor = *to.Add();
     tensor.set_name(spec.name);
-    tensor.set_data_type(api::TYPE_FP32);
-    for (auto const length : spec.shape) tensor.add_dims(length);
+    tensor.set_data_type(spec.is_bytes ? api::TYPE_STRING : api::TYPE_FP32);
+    for (auto const length : visible_shape(spec)) tensor.add_dims(length);
   }
 }
 
@@ -45,12 +46,20 @@ void write_config(rpc_call& call, api::ModelConfigRequest const& request, api::M
   auto const version = find_kserve_version(call.calls(), request.name(), request.version());
   auto const& known = version.description();
   to.set_name(request.name());
-  to.set_platform("stagecraft");
-  to.set_backend("stagecraft");
+  to.set_platform(version.steps == nullptr ? "stagecraft" : "ensemble");
+  if (version.steps == nullptr) to.set_backend("stagecraft");
   to.set_max_batch_size(known.batch_size);
   write_config_tensors(known.inputs, *to.mutable_input());
   write_config_tensors(known.outputs, *to.mutable_output());
-  if (version.sequences == nullptr)
+  if (version.steps != nullptr) {
+    for (auto const& step : version.steps->steps()) {
+      auto& told = *to.mutable_ensemble_scheduling()->add_step();
+      told.set_model_name(step.model);
+      told.set_model_version(step.version == 0 ? -1 : step.version);
+      told.mutable_input_map()->insert(step.inputs.begin(), step.inputs.end());
+      told.mutable_output_map()->insert(step.outputs.begin(), step.outputs.end());
+    }
+  } else if (version.sequences == nullptr)
     (void)to.mutable_dynamic_batching();
   else
     to.mutable_sequence_batching()->set_max_sequence_idle_microseconds(
@@ -61,8 +70,7 @@ void write_config(rpc_call& call, api::ModelConfigRequest const& request, api::M
 bool is_ready(rpc_call& call, api::ModelReadyRequest const& request) {
   auto const number = kserve_version(request.version());
   try {
-    (void)call.calls().find(request.name(), {.number = number, .label = ""});
-    return true;
+    return call.calls().answers(call.calls().find(request.name(), {.number = number, .label = ""}));
   } catch (http_error const&) {
     return false;
   }
@@ -151,7 +159,7 @@ class inference_service final : public api::GRPCInferenceService::CallbackServic
   }
   reactor_pointer ModelInfer(context_pointer context, api::ModelInferRequest const* request,
                              api::ModelInferResponse* response) override {
-    return answer_later(core_, context, request->ByteSizeLong(),
+    return answer_later(core_, context, request->ByteSizeLong(), request->model_name(),
                         [=](rpc_call& call) { infer(call, *request, *response); });
   }
   grpc::ServerBidiReactor<api::ModelInferRequest, api::ModelStreamInferResponse>* ModelStreamInfer(
@@ -173,16 +181,17 @@ class inference_service final : public api::GRPCInferenceService::CallbackServic
   }
   reactor_pointer RepositoryModelLoad(context_pointer context, api::RepositoryModelLoadRequest const* request,
                                       api::RepositoryModelLoadResponse*) override {
-    return answer_later(core_, context, request->ByteSizeLong(), [=](rpc_call& call) {
+    return answer_later(core_, context, request->ByteSizeLong(), "", [=](rpc_call& call) {
       check_parameters(*request, false);
       call.calls().load(request->model_name());
     });
   }
   reactor_pointer RepositoryModelUnload(context_pointer context, api::RepositoryModelUnloadRequest const* request,
                                         api::RepositoryModelUnloadResponse*) override {
-    return answer_later(core_, context, request->ByteSizeLong(), [=](rpc_call& call) {
+    return answer_later(core_, context, request->ByteSizeLong(), "", [=](rpc_call& call) {
       check_parameters(*request, true);
-      call.calls().unload(request->model_name());
+      auto const steps = request->parameters().find("unload_dependents");
+      call.calls().unload(request->model_name(), steps != request->parameters().end() && steps->second.bool_param());
     });
   }
   reactor_pointer SystemSharedMemoryStatus(context_pointer context, api::SystemSharedMemoryStatusRequest const* request,
@@ -208,6 +217,37 @@ class inference_service final : public api::GRPCInferenceService::CallbackServic
                                                api::SystemSharedMemoryUnregisterRequest const* request,
                                                api::SystemSharedMemoryUnregisterResponse*) override {
     return answer_now(core_, context, true, [=](rpc_call& call) { call.calls().memory().remove(request->name()); });
+  }
+  reactor_pointer TraceSetting(context_pointer context, api::TraceSettingRequest const* request,
+                               api::TraceSettingResponse* response) override {
+    return answer_now(core_, context, true, [=](rpc_call& call) {
+      trace_values changes;
+      for (auto const& [name, values] : request->settings())
+        changes[name].assign(values.value().begin(), values.value().end());
+      for (auto const& [name, values] : call.calls().change_traces(request->model_name(), changes))
+        for (auto const& each : values) (*response->mutable_settings())[name].add_value(each);
+    });
+  }
+  reactor_pointer LogSettings(context_pointer context, api::LogSettingsRequest const* request,
+                              api::LogSettingsResponse* response) override {
+    return answer_now(core_, context, true, [=](rpc_call& call) {
+      log_values changes;
+      using value = api::LogSettingsRequest::SettingValue;
+      for (auto const& [name, to] : request->settings()) {
+        if (to.parameter_choice_case() == value::kBoolParam)
+          changes[name] = to.bool_param();
+        else if (to.parameter_choice_case() == value::kUint32Param)
+          changes[name] = to.uint32_param();
+        else
+          changes[name] = to.string_param();
+      }
+      for (auto const& [name, of] : call.calls().change_log(changes)) {
+        auto& told = (*response->mutable_settings())[name];
+        if (auto const* truth = std::get_if<bool>(&of)) told.set_bool_param(*truth);
+        if (auto const* number = std::get_if<std::uint32_t>(&of)) told.set_uint32_param(*number);
+        if (auto const* text = std::get_if<std::string>(&of)) told.set_string_param(*text);
+      }
+    });
   }
 
  private:

@@ -39,7 +39,7 @@ class inference_stream final : public inference_streams::reactor {
         refusal, false,
         [&](rpc_call&) {
           std::unique_ptr<rpc_task> work = std::make_unique<task>(*this);
-          if (!core_.pool.take(work)) throw http_error{503, "as many requests wait as may wait"};
+          if (!core_.take(work, request_.model_name())) throw http_error{503, "as many requests wait as may wait"};
         },
         false);
     if (!status.ok()) write(status);

@@ -85,7 +85,7 @@ class model_service final : public api::ModelService::CallbackService {
   grpc::ServerUnaryReactor* HandleReloadConfigRequest(grpc::CallbackServerContext* context,
                                                       api::ReloadConfigRequest const* request,
                                                       api::ReloadConfigResponse* response) override {
-    return answer_later(core_, context, request->ByteSizeLong(),
+    return answer_later(core_, context, request->ByteSizeLong(), "",
                         [=](rpc_call& call) { reload(call, *request, *response); });
   }
 

@@ -69,7 +69,10 @@ void predict(rpc_call& call, api::PredictRequest const& request, api::PredictRes
   for (auto const& [name, tensor] : request.inputs()) {
     auto const shape = shape_of(name, tensor.tensor_shape());
     auto const place = inputs.place_of(name, shape);
-    inputs.values[place] = numbers_of(call, name, tensor, shape);
+    auto const& own = known.inputs[place];
+    check_bytes(own, tensorflow::DataType_Name(tensor.dtype()), tensor.dtype() == tensorflow::DT_STRING);
+    inputs.values[place] =
+        own.is_bytes ? numbers_of_texts(call, own, tensor, inputs.samples) : numbers_of(call, name, tensor, shape);
     bytes += inputs.values[place].size() * sizeof(float);
     call.count_bytes(bytes);
   }
@@ -79,7 +82,7 @@ void predict(rpc_call& call, api::PredictRequest const& request, api::PredictRes
   for (std::size_t i = 0; request.output_filter().empty() && i < known.outputs.size(); ++i) wanted.push_back(i);
   auto const samples = inputs.samples;
   auto const outputs = call.calls().call(version, std::move(inputs.values), samples, call.counted(),
-                                         {.time = call.time_left(), .sequence = {}});
+                                         {.time = call.time_left(), .sequence = {}, .parent = call.parent()});
   for (auto const place : wanted) {
     auto& tensor = (*response.mutable_outputs())[known.outputs[place].name];
     tensor.Clear();
@@ -137,7 +140,7 @@ class prediction_service final : public api::PredictionService::CallbackService 
 
   grpc::ServerUnaryReactor* Predict(grpc::CallbackServerContext* context, api::PredictRequest const* request,
                                     api::PredictResponse* response) override {
-    return answer_later(core_, context, request->ByteSizeLong(),
+    return answer_later(core_, context, request->ByteSizeLong(), request->model_spec().name(),
                         [=](rpc_call& call) { predict(call, *request, *response); });
   }
   grpc::ServerUnaryReactor* GetModelMetadata(grpc::CallbackServerContext* context,

@@ -33,6 +33,11 @@ struct rpc_core {
   rpc_core(rpc_options const& with, server_calls& to)
       : options(with), calls(to), pool(with.threads, with.most_waiting, [](auto task) { task->run(); }) {}
 
+  /// Takes work for a model.
+  [[nodiscard]] bool take(std::unique_ptr<rpc_task>& task, std::string const& model) {
+    return pool.take(task, model, calls.has_models());
+  }
+
   rpc_options options;
   server_calls& calls;
   worker_pool<rpc_task> pool;
@@ -58,6 +63,8 @@ class rpc_call {
   [[nodiscard]] counted_bytes& counted() noexcept { return counted_; }
   [[nodiscard]] server_calls& calls() const noexcept { return core_.calls; }
   [[nodiscard]] rpc_options const& options() const noexcept { return core_.options; }
+  /// The call's trace id, `traceparent`; empty: it has none.
+  [[nodiscard]] std::string_view parent() const noexcept;
   /// Throws http_error 401 if the call lacks the token.
   void check_token() const;
   /// Puts the call's trace id beside its status, and, if it may be tried again, when: gRPC's clients obey it. A call is
@@ -117,10 +124,11 @@ template <class Work>
   return reactor;
 }
 
-/// Answers a call of a model on a thread that may wait. gRPC keeps the messages until the answer.
+/// Answers a call of a model, whose name may be empty, on a thread that may wait. gRPC keeps the messages until the
+/// answer.
 template <class Work>
 [[nodiscard]] grpc::ServerUnaryReactor* answer_later(rpc_core& core, grpc::CallbackServerContext* context,
-                                                     std::size_t bytes, Work work) {
+                                                     std::size_t bytes, std::string const& model, Work work) {
   class task final : public rpc_task {
    public:
     task(rpc_core& core, grpc::CallbackServerContext& context, grpc::ServerUnaryReactor* reactor, Work work)
@@ -147,7 +155,7 @@ template <class Work>
         auto made = std::make_unique<task>(core, *context, reactor, std::move(work));
         made->call.count_bytes(bytes);
         std::unique_ptr<rpc_task> any = std::move(made);
-        if (!core.pool.take(any)) throw http_error{503, "as many requests wait as may wait"};
+        if (!core.take(any, model)) throw http_error{503, "as many requests wait as may wait"};
       },
       false);
   if (status.ok()) return reactor;

@@ -4,8 +4,10 @@
 #include "serve/input_tensors.hpp"
 
 #include <stagecraft/io/stored_tensor.hpp>
+#include <algorithm>
 #include <limits>
 #include <optional>
+#include <string_view>
 
 namespace stagecraft::tool {
 
@@ -96,6 +98,19 @@ std::vector<float> numbers_of(rpc_call& call, std::string const& input, tensorfl
   });
 }
 
+std::vector<float> numbers_of_texts(rpc_call& call, serving::tensor_spec const& input,
+                                    tensorflow::TensorProto const& tensor, std::int64_t samples) {
+  call.count_bytes(bytes_of_numbers(input, samples, call.options().max_bytes_in_flight));
+  auto const& texts = tensor.string_val();
+  if (!tensor.tensor_content().empty() || texts.size() > samples)
+    throw http_error{400, "input '" + input.name + "' has tensor_content, or more texts than samples"};
+  std::vector<float> values;
+  for (std::int64_t i = 0; i < samples; ++i)
+    append_bytes(input, texts.empty() ? std::string_view() : texts.Get(std::min(static_cast<int>(i), texts.size() - 1)),
+                 values);
+  return values;
+}
+
 void write_tensor(serving::tensor_spec const& spec, std::int64_t samples, std::vector<float> const& values,
                   tensorflow::TensorProto& to) {
   to.set_dtype(tensorflow::DT_FLOAT);
@@ -106,8 +121,9 @@ void write_tensor(serving::tensor_spec const& spec, std::int64_t samples, std::v
 
 void write_info(serving::tensor_spec const& spec, tensorflow::TensorInfo& to) {
   to.set_name(spec.name + ":0");
-  to.set_dtype(tensorflow::DT_FLOAT);
+  to.set_dtype(spec.is_bytes ? tensorflow::DT_STRING : tensorflow::DT_FLOAT);
   to.mutable_tensor_shape()->add_dim()->set_size(-1);
+  if (spec.is_bytes) return;
   for (auto const length : spec.shape) to.mutable_tensor_shape()->add_dim()->set_size(length);
 }
 

@@ -23,6 +23,11 @@ namespace stagecraft::tool {
                                             tensorflow::TensorProto const& tensor,
                                             std::vector<std::int64_t> const& shape);
 
+/// The numbers of an input of bytes. A list of texts that is shorter than the shape is continued by its last one.
+/// Throws http_error 400 for another type, tensor_content, and a text that is too long.
+[[nodiscard]] std::vector<float> numbers_of_texts(rpc_call& call, serving::tensor_spec const& input,
+                                                  tensorflow::TensorProto const& tensor, std::int64_t samples);
+
 /// Writes an output of `samples` samples.
 void write_tensor(serving::tensor_spec const& spec, std::int64_t samples, std::vector<float> const& values,
                   tensorflow::TensorProto& to);

@@ -35,6 +35,16 @@ std::size_t raise_descriptors(std::size_t wanted) {
   return std::min(wanted, given > 2 * others ? given - others : given / 2);
 }
 
+/// The model in the path of a request, such as "/v1/models/name:predict"; empty if there is none.
+std::string_view model_in(std::string_view path) {
+  for (std::string_view const begin : {"/v1/models/", "/v2/models/"})
+    if (path.starts_with(begin)) {
+      path.remove_prefix(begin.size());
+      return path.substr(0, path.find_first_of("/:"));
+    }
+  return {};
+}
+
 }  // namespace
 
 struct http_front::tls {
@@ -83,8 +93,9 @@ http_front::http_front(serve_command const& options, server_state& state) : opti
     loop_->finish(std::move(task));
   };
   // Requests that wait here would wait for a place in a batch if they had threads.
-  callers_ = std::make_unique<worker_pool<http_task>>(static_cast<std::size_t>(options.num_threads),
-                                           static_cast<std::size_t>(options.runtime.max_enqueued_calls), work);
+  callers_ =
+      std::make_unique<worker_pool<http_task>>(static_cast<std::size_t>(options.num_threads),
+                                               static_cast<std::size_t>(options.runtime.max_enqueued_calls), work);
   lookers_ = std::make_unique<worker_pool<http_task>>(1, std::numeric_limits<std::size_t>::max(), work);
 }
 
@@ -122,8 +133,9 @@ std::optional<http_refusal> http_front::refusal_of(http_head const& head) const 
 }
 
 void http_front::dispatch(std::unique_ptr<http_task> task) {
-  auto& pool = task->request.method == "POST" ? *callers_ : *lookers_;
-  if (pool.take(task)) return;
+  bool const is_call = task->request.method == "POST";
+  auto const lane = is_call ? std::string(model_in(task->request.path)) : std::string();
+  if ((is_call ? *callers_ : *lookers_).take(task, lane, state_.models.all()->size() > 1)) return;
   task->response = error_response(503, "as many requests wait as may wait");
   loop_->finish(std::move(task));
 }

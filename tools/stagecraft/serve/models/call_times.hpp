@@ -42,9 +42,9 @@ class call_times {
     if (all == 0) return 0;
     auto const calls = std::ceil(part * static_cast<double>(all));
     auto const wanted = std::max<std::int64_t>(static_cast<std::int64_t>(calls), 1);
-    std::int64_t sum = 0;
+    std::int64_t reached = 0;
     std::size_t place = 0;
-    while (place + 1 < places && (sum += counts[place]) < wanted) ++place;
+    while (place + 1 < places && (reached += counts[place]) < wanted) ++place;
     return least * std::pow(step, static_cast<double>(place));
   }
 

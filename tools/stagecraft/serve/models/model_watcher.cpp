@@ -2,12 +2,15 @@
 #include "serve/models/model_watcher.hpp"
 
 #include "serve/http/http_message.hpp"
+#include "serve/models/model_config.hpp"
 #include "serve/option_files.hpp"
+#include "serve/settings/server_log.hpp"
 
 #include <stagecraft/diagnostics/exceptions.hpp>
 #include <algorithm>
 #include <cstdio>
 #include <exception>
+#include <new>
 #include <utility>
 #include <vector>
 
@@ -48,7 +51,19 @@ bool model_watcher::end(std::chrono::milliseconds patience) {
 
 void model_watcher::do_here(std::function<void()> work) {
   constexpr char const* ending = "the server ends";
-  std::packaged_task<void()> task(std::move(work));
+  // No exception goes from one thread to another, which would share its object.
+  task_type task([&work]() -> std::optional<http_error> {
+    try {
+      work();
+    } catch (http_error const& why) {
+      return why;
+    } catch (std::bad_alloc const&) {
+      return http_error{503, "the machine has no more memory"};
+    } catch (std::exception const& why) {
+      return http_error{500, why.what()};
+    }
+    return std::nullopt;
+  });
   auto done = task.get_future();
   {
     std::scoped_lock const lock(mutex_);
@@ -57,7 +72,7 @@ void model_watcher::do_here(std::function<void()> work) {
   }
   changes_.notify_all();
   try {
-    done.get();
+    if (auto const problem = done.get()) throw http_error{*problem};
   } catch (std::future_error const&) {  // the task was dropped
     throw http_error{503, ending};
   }
@@ -93,13 +108,20 @@ void model_watcher::load(std::string const& name) {
   });
 }
 
-void model_watcher::unload(std::string const& name) {
+void model_watcher::unload(std::string const& name, bool with_steps) {
   check_control();
-  do_here([this, &name] {
-    auto const model = models_.find(name);
-    if (model == nullptr) return;  // as in Triton
-    unloaded_.insert(name);
-    model->unload();
+  do_here([&] {
+    std::vector<std::string> names{name};
+    for (std::size_t i = 0; i < names.size(); ++i) {
+      auto const model = models_.find(names[i]);
+      if (model == nullptr) continue;  // as in Triton
+      for (auto const& version : model->versions())
+        if (with_steps && version.steps != nullptr)
+          for (auto const& step : version.steps->steps())
+            if (std::find(names.begin(), names.end(), step.model) == names.end()) names.push_back(step.model);
+      unloaded_.insert(names[i]);
+      model->unload();
+    }
   });
 }
 
@@ -130,8 +152,26 @@ void model_watcher::apply(std::vector<model_settings> models) {
   models_.replace(std::move(seen));
   // A version goes when no label means it any more.
   std::vector<std::pair<std::shared_ptr<served_model>, std::set<std::int64_t>>> kept;
-  for (auto const& [name, model] : next)
-    if (!unloaded_.contains(name)) kept.emplace_back(model, model->bring());
+  std::vector<std::shared_ptr<served_model>> ensembles;
+  for (auto const& [name, model] : next) {
+    if (unloaded_.contains(name)) continue;
+    if (has_ensemble(model->settings().folder))
+      ensembles.push_back(model);
+    else
+      kept.emplace_back(model, model->bring());
+  }
+  // An ensemble of ensembles is brought when these are there.
+  for (bool goes_on = true; goes_on && !ensembles.empty();) {
+    goes_on = false;
+    for (auto& model : ensembles) {
+      auto numbers = model->bring();
+      if (numbers.empty()) continue;
+      goes_on = true;
+      kept.emplace_back(std::exchange(model, nullptr), std::move(numbers));
+    }
+    std::erase(ensembles, nullptr);
+  }
+  for (auto const& model : ensembles) kept.emplace_back(model, std::set<std::int64_t>());
   models_.replace(next);
   auto const settle = [&] {
     for (auto const& [model, numbers] : kept) model->keep(numbers);
@@ -178,7 +218,7 @@ void model_watcher::look() noexcept {
     try {
       if (!unloaded_.contains(name)) model->update();
     } catch (std::exception const& why) {  // there was no memory to report the reason
-      std::fprintf(stderr, "model '%s': cannot be looked at: %s\n", name.c_str(), why.what());
+      if (log().error) std::fprintf(stderr, "model '%s': cannot be looked at: %s\n", name.c_str(), why.what());
     }
   }
 }
@@ -210,7 +250,7 @@ void model_watcher::run() {
       } catch (std::exception const& why) {
         problem = std::current_exception();
         config_text_.clear();  // it is tried again
-        if (has_looked_ && std::exchange(config_problem_, why.what()) != why.what())
+        if (has_looked_ && std::exchange(config_problem_, why.what()) != why.what() && log().error)
           std::fprintf(stderr, "stagecraft: %s\n", why.what());
       }
       read_at = after(options_.config_pause);

@@ -3,6 +3,7 @@
 // --model_config_file again, and loads models.
 #pragma once
 
+#include "serve/http/http_message.hpp"
 #include "serve/models/served_models.hpp"
 
 #include <chrono>
@@ -13,6 +14,7 @@
 #include <future>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <string>
 #include <thread>
@@ -53,14 +55,16 @@ class model_watcher {
   /// which case all labels stay as they were; 503 the server ends.
   void reload(std::vector<model_settings> models);
   /// Loads a model's versions, or lets go of them, and waits until that is done; looks for versions do not undo it.
+  /// `with_steps`: also of the models of an ensemble's steps.
   /// Throws http_error: 404 there is no such model to load, 400 it cannot be loaded, 503 the server ends, or polls.
   void load(std::string const& name);
-  void unload(std::string const& name);
+  void unload(std::string const& name, bool with_steps = false);
   /// Ends the checks. Returns false if a model is still being loaded after that time.
   [[nodiscard]] bool end(std::chrono::milliseconds patience);
 
  private:
   using clock = std::chrono::steady_clock;
+  using task_type = std::packaged_task<std::optional<http_error>()>;
 
   void run();
   void look() noexcept;
@@ -78,7 +82,7 @@ class model_watcher {
 
   std::mutex mutex_;
   std::condition_variable changes_;
-  std::deque<std::packaged_task<void()>> tasks_;
+  std::deque<task_type> tasks_;
   std::exception_ptr problem_;  // of the first look
   bool is_asked_ = false, has_looked_ = false, ends_ = false, has_ended_ = false;
   std::thread thread_;

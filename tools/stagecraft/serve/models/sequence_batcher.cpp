@@ -99,9 +99,9 @@ sequence_batcher::sequence_pointer sequence_batcher::find_or_start(sequence_requ
   return *found->second;
 }
 
-sequence_batcher::tensors sequence_batcher::call(serving::embedded_runtime& runtime, tensors inputs,
-                                                 std::int64_t samples, sequence_request const& request,
-                                                 std::chrono::microseconds time, int priority) {
+sequence_batcher::tensors sequence_batcher::call(model_engines& runtime, tensors inputs, std::int64_t samples,
+                                                 sequence_request const& request, std::chrono::microseconds time,
+                                                 int priority) {
   if (request.id.empty())
     throw http_error{400,
                      "inference request to model '" + model_ + "' must specify a non-zero or non-empty correlation ID"};
@@ -145,7 +145,7 @@ sequence_batcher::tensors sequence_batcher::call(serving::embedded_runtime& runt
   return result;
 }
 
-sequence_batcher::tensors sequence_batcher::run(serving::embedded_runtime& runtime, tensors& states, tensors inputs,
+sequence_batcher::tensors sequence_batcher::run(model_engines& runtime, tensors& states, tensors inputs,
                                                 std::chrono::microseconds time, int priority) const {
   tensors all(input_count_);
   for (std::size_t i = 0; i < inputs.size(); ++i) all[inputs_[i]] = std::move(inputs[i]);

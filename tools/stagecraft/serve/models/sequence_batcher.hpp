@@ -3,7 +3,8 @@
 // a sequence to the next. Triton's sequence batcher with implicit state management.
 #pragma once
 
-#include <stagecraft/serving/embedded_runtime.hpp>
+#include "serve/models/model_engines.hpp"
+
 #include <stagecraft/serving/servable.hpp>
 #include <chrono>
 #include <condition_variable>
@@ -31,10 +32,6 @@ struct sequence_settings {
   std::size_t most = 10000;                 ///< sequences that may be open: max_candidate_sequences
 };
 
-/// The settings of a model's `config.pbtxt`, Triton's file; none if there is no file, or no sequence_batching in it.
-/// Throws file_error E5283: it is not as Triton's, or asks for what is not here; E5096: it cannot be read.
-[[nodiscard]] std::optional<sequence_settings> read_sequence_settings(std::string const& folder);
-
 /// What a request says of its sequence: Triton's parameters sequence_id, sequence_start and sequence_end.
 struct sequence_request {
   std::string id;        ///< a number above 0, or a text; empty: the request belongs to no sequence
@@ -61,7 +58,7 @@ class sequence_batcher {
   /// can be repeated. Throws http_error: 400 no sequence, more than one sample, or a sequence that has not been
   /// started, or not for too long; 503 too many sequences; 504 the earlier requests took all of the time; and what
   /// `embedded_runtime::call` throws.
-  [[nodiscard]] tensors call(serving::embedded_runtime& runtime, tensors inputs, std::int64_t samples,
+  [[nodiscard]] tensors call(model_engines& runtime, tensors inputs, std::int64_t samples,
                              sequence_request const& request, std::chrono::microseconds time, int priority);
 
   /// True if this sequence is open.
@@ -84,8 +81,8 @@ class sequence_batcher {
   [[nodiscard]] sequence_pointer find_or_start(sequence_request const& request);
   void forget_idle(clock::time_point now);
   void close(sequence_pointer const& which);
-  [[nodiscard]] tensors run(serving::embedded_runtime& runtime, tensors& states, tensors inputs,
-                            std::chrono::microseconds time, int priority) const;
+  [[nodiscard]] tensors run(model_engines& runtime, tensors& states, tensors inputs, std::chrono::microseconds time,
+                            int priority) const;
 
   std::string model_;
   sequence_settings settings_;

@@ -6,6 +6,7 @@
 #include "serve/json_reader.hpp"
 #include "serve/models/version_folders.hpp"
 #include "serve/models/warm_up.hpp"
+#include "serve/settings/server_log.hpp"
 
 #include <stagecraft/diagnostics/exceptions.hpp>
 #include <stagecraft/serving/application_file.hpp>
@@ -72,31 +73,72 @@ void served_model::change(model_settings settings) {
   settings_ = std::move(settings);
 }
 
+served_version served_model::make(std::string const& name, std::int64_t number, std::string const& folder) const {
+  auto config = read_model_config(settings().folder);
+  served_version made{.number = number,
+                      .runtime = nullptr,
+                      .times = std::make_shared<call_times>(),
+                      .sequences = nullptr,
+                      .steps = nullptr,
+                      .model = std::make_shared<std::string const>(name)};
+  if (config.ensemble) {
+    made.steps = std::make_shared<ensemble const>(name, config, [&](ensemble_step const& step) {
+      auto const of = around_->all->find(step.model);
+      auto const found = of == nullptr ? served_version{} : of->version({.number = step.version, .label = ""});
+      if (found.runtime == nullptr)
+        throw file_error("E5303", "ensemble '" + name + "': model '" + step.model + "' has no version" +
+                                      (step.version == 0 ? "" : " " + std::to_string(step.version)) +
+                                      " that is served");
+      return found.description();
+    });
+    made.runtime = std::make_shared<model_engines>(made.steps->description());
+    return made;
+  }
+  serving::application_file const file(folder);
+  for (auto const& each : config.bytes) {
+    auto const& inputs = file.description().inputs;
+    if (std::none_of(inputs.begin(), inputs.end(), [&](auto const& one) { return one.name == each; }))
+      throw file_error("E5301", "model '" + name + "': config.pbtxt has an input '" + each +
+                                    "' of TYPE_STRING, which the application does not have");
+  }
+  if (config.groups.empty()) config.groups.emplace_back();
+  std::vector<std::unique_ptr<serving::embedded_runtime>> runtimes;
+  for (auto const& group : config.groups) {
+    auto const* const processors = around_->policies.find(group.policy);
+    if (group.is_named && processors == nullptr)
+      throw file_error("E5304", "model '" + name + "': config.pbtxt names the host_policy '" + group.policy +
+                                    "', which no --host_policy describes");
+    pinned_thread const pins(processors);  // memory and threads of an instance come from this thread
+    for (int i = 0; i < group.count; ++i)
+      runtimes.push_back(std::make_unique<serving::embedded_runtime>(file.make_servable(), options_of(folder)));
+  }
+  made.runtime = std::make_shared<model_engines>(std::move(runtimes), config.bytes);
+  if (config.sequences)
+    made.sequences =
+        std::make_shared<sequence_batcher>(name, *std::move(config.sequences), made.runtime->description());
+  return made;
+}
+
 bool served_model::load(std::string const& name, std::int64_t number, std::string const& folder) {
   {
     std::scoped_lock const lock(mutex_);
     if (!states_.contains(number)) states_[number] = {"LOADING", ""};
   }
   try {
-    auto runtime = std::make_shared<serving::embedded_runtime>(serving::application_file(folder).make_servable(),
-                                                               options_of(folder));
-    auto told = read_sequence_settings(settings().folder);
-    auto sequences =
-        told ? std::make_shared<sequence_batcher>(name, *std::move(told), runtime->description()) : nullptr;
-    served_version made{number, std::move(runtime), std::make_shared<call_times>(), std::move(sequences)};
+    auto made = make(name, number, folder);
     warm_up(folder, made);
     {
       std::scoped_lock const lock(mutex_);
       served_[number] = std::move(made);
       states_[number] = {"AVAILABLE", ""};
     }
-    std::printf("model '%s': version %lld is served\n", name.c_str(), static_cast<long long>(number));
+    if (log().info) std::printf("model '%s': version %lld is served\n", name.c_str(), static_cast<long long>(number));
     std::fflush(stdout);
     return true;
   } catch (std::exception const& why) {
     std::scoped_lock const lock(mutex_);
     auto& state = states_[number];
-    if (state.error_message != why.what())
+    if (log().error && state.error_message != why.what())
       std::fprintf(stderr, "model '%s': version %lld cannot be served: %s\n", name.c_str(),
                    static_cast<long long>(number), why.what());
     state = {"END", why.what()};
@@ -116,7 +158,8 @@ void served_model::let_go(std::string const& name, std::vector<std::int64_t> con
       leaving_.emplace(number, former.runtime);
       if (former.sequences != nullptr && former.sequences->count() > 0) lingering_.push_back(former);
     }
-    std::printf("model '%s': version %lld is no longer served\n", name.c_str(), static_cast<long long>(number));
+    if (log().info)
+      std::printf("model '%s': version %lld is no longer served\n", name.c_str(), static_cast<long long>(number));
     std::fflush(stdout);
   }
 }
@@ -131,11 +174,11 @@ std::set<std::int64_t> served_model::bring() {
     done.assign(last, lingering_.end());
     lingering_.erase(last, lingering_.end());
   }
-  auto const folders = list_versions(told.folder);
+  auto const folders = list_versions(told.folder, has_ensemble(told.folder));
   for (auto const& each : folders) {
     if (each.problem.empty()) continue;
     std::scoped_lock const lock(mutex_);
-    if (std::exchange(problems_[each.number], each.problem) != each.problem)
+    if (std::exchange(problems_[each.number], each.problem) != each.problem && log().error)
       std::fprintf(stderr, "model '%s': version %lld cannot be told: %s\n", told.name.c_str(),
                    static_cast<long long>(each.number), each.problem.c_str());
     if (!served_.contains(each.number)) states_[each.number] = {"END", each.problem};

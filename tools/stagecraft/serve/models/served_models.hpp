@@ -4,10 +4,12 @@
 #pragma once
 
 #include "serve/models/call_times.hpp"
+#include "serve/models/ensemble.hpp"
+#include "serve/models/host_policies.hpp"
+#include "serve/models/model_engines.hpp"
 #include "serve/models/model_settings.hpp"
 #include "serve/models/sequence_batcher.hpp"
 
-#include <stagecraft/serving/embedded_runtime.hpp>
 #include <stagecraft/serving/runtime_options.hpp>
 #include <cstdint>
 #include <map>
@@ -25,9 +27,11 @@ namespace stagecraft::tool {
 /// A version that answers. Its owner may call it even after a later version has come.
 struct served_version {
   std::int64_t number = 1;
-  std::shared_ptr<serving::embedded_runtime> runtime;
+  std::shared_ptr<model_engines> runtime;
   std::shared_ptr<call_times> times;
   std::shared_ptr<sequence_batcher> sequences;  ///< null: its calls do not depend on each other
+  std::shared_ptr<ensemble const> steps;        ///< null: it is no ensemble
+  std::shared_ptr<std::string const> model;     ///< its name
 
   /// The model as callers see it.
   [[nodiscard]] serving::servable_description const& description() const noexcept {
@@ -41,14 +45,25 @@ struct version_state {
   std::string state, error_message;
 };
 
+class served_models;
+
+/// What all models share.
+struct model_surroundings {
+  served_models const* all = nullptr;  ///< where an ensemble finds its models
+  host_policies policies;
+};
+
 /// A model, by the folder of its versions: `<folder>/<number>/application.so`, whose number may begin with zeros; a
 /// folder with an application is itself version 1.
 class served_model {
  public:
   /// `runtime_api_timeout_us`: overrides the application.json of a version.
   served_model(model_settings settings, serving::runtime_options const& options,
-               std::optional<int> runtime_api_timeout_us)
-      : settings_(std::move(settings)), options_(options), runtime_api_timeout_us_(runtime_api_timeout_us) {}
+               std::optional<int> runtime_api_timeout_us, std::shared_ptr<model_surroundings const> around)
+      : settings_(std::move(settings)),
+        options_(options),
+        runtime_api_timeout_us_(runtime_api_timeout_us),
+        around_(std::move(around)) {}
 
   [[nodiscard]] model_settings settings() const;
   /// Takes another policy and other labels, for the next `update`. The folder stays.
@@ -77,6 +92,8 @@ class served_model {
  private:
   /// Returns the options of the version in a folder. Throws file_error E5030 its application.json has no valid time.
   [[nodiscard]] serving::runtime_options options_of(std::string const& folder) const;
+  /// Makes a version. Throws what is wrong with it.
+  [[nodiscard]] served_version make(std::string const& name, std::int64_t number, std::string const& folder) const;
   /// Loads a version; false if it cannot be.
   bool load(std::string const& name, std::int64_t number, std::string const& folder);
   void let_go(std::string const& name, std::vector<std::int64_t> const& numbers);
@@ -84,11 +101,12 @@ class served_model {
   model_settings settings_;
   serving::runtime_options options_;
   std::optional<int> runtime_api_timeout_us_;
+  std::shared_ptr<model_surroundings const> around_;
   mutable std::mutex mutex_;
   std::map<std::int64_t, served_version> served_;
   std::map<std::int64_t, version_state> states_;
-  std::multimap<std::int64_t, std::weak_ptr<serving::embedded_runtime>> leaving_;  ///< let go, perhaps not yet done
-  std::vector<served_version> lingering_;                                          ///< let go, but with sequences
+  std::multimap<std::int64_t, std::weak_ptr<model_engines>> leaving_;  ///< let go, perhaps not yet done
+  std::vector<served_version> lingering_;                              ///< let go, but with sequences
   std::map<std::int64_t, std::string> problems_;  ///< reported problems of versions that share a number
 };
 

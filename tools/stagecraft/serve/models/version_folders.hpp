@@ -16,8 +16,9 @@ struct version_folder {
 };
 
 /// The versions below a folder, the highest first: each is a folder with an application, whose name is a number from 1
-/// on; a folder with an application is itself version 1, and the only one. None if the folder cannot be read. Throws
+/// on; a folder with an application is itself version 1, and the only one. `any_folder`: folders without an application
+/// are versions, too, and without one of them the folder itself is version 1. None if the folder cannot be read. Throws
 /// std::bad_alloc.
-[[nodiscard]] std::vector<version_folder> list_versions(std::string const& folder);
+[[nodiscard]] std::vector<version_folder> list_versions(std::string const& folder, bool any_folder = false);
 
 }  // namespace stagecraft::tool

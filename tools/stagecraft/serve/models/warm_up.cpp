@@ -5,6 +5,7 @@
 #include "serve/http/http_message.hpp"
 #include "serve/input_tensors.hpp"
 #include "serve/option_files.hpp"
+#include "serve/settings/server_log.hpp"
 #include "tensorflow/graph_def.hpp"
 
 #include <stagecraft/diagnostics/exceptions.hpp>
@@ -105,6 +106,8 @@ void run(served_version const& version, pbf_reader request, std::string const& o
 void warm_up(std::string const& folder, served_version const& version) {
   auto const path = folder + "/assets.extra/tf_serving_warmup_requests";
   if (::access(path.c_str(), F_OK) != 0) return;
+  if (version.steps != nullptr)
+    throw file_error("E5302", path + ": the models of an ensemble have warm-up requests of their own");
   if (version.sequences != nullptr)
     throw file_error("E5302", path + ": requests of TensorFlow Serving have no sequences, as this model needs");
   std::size_t all = 0;
@@ -119,7 +122,7 @@ void warm_up(std::string const& folder, served_version const& version) {
     }
     ++all;
   });
-  std::printf("%s: %zu requests are answered\n", path.c_str(), all);
+  if (log().info) std::printf("%s: %zu requests are answered\n", path.c_str(), all);
 }
 
 }  // namespace stagecraft::tool

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Parts of `stagecraft serve` that threads share: sequences, instances of a model, and the threads that models share.
+#include "serve/http/http_message.hpp"
+#include "serve/http/worker_pool.hpp"
+#include "serve/models/sequence_batcher.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <random>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+namespace tool = stagecraft::tool;
+namespace serving = stagecraft::serving;
+using namespace std::chrono_literals;
+
+namespace {
+
+/// Adds each x to a state, which its caller keeps: y = next = x + state. A batch with an x below 0 fails.
+class adding_servable final : public serving::servable {
+ public:
+  [[nodiscard]] serving::servable_description const& description() const noexcept override { return known_; }
+  void run(serving::servable_feed& feed) override {
+    for (int step = 0; step < known_.iterations; ++step) {
+      std::vector<float> x(static_cast<std::size_t>(known_.batch_size)), state(x), y(x);
+      float* inputs[]{x.data(), state.data()};
+      if (feed.feed(0, inputs) < 0) throw 1;
+      if (*std::min_element(x.begin(), x.end()) < 0) throw stagecraft::floating_point_error("E4104", "below 0");
+      for (std::size_t i = 0; i < x.size(); ++i) y[i] = x[i] + state[i];
+      float const* outputs[]{y.data(), y.data()};
+      feed.take(0, outputs);
+    }
+  }
+
+ private:
+  serving::servable_description known_{.name = "adding",
+                                       .batch_size = 4,
+                                       .iterations = 2,
+                                       .inputs = {{"x", {}}, {"state", {}}},
+                                       .outputs = {{"y", {}}, {"next", {}}}};
+};
+
+std::unique_ptr<tool::model_engines> make_engines(int count) {
+  std::vector<std::unique_ptr<serving::embedded_runtime>> runtimes;
+  for (int i = 0; i < count; ++i)
+    runtimes.push_back(std::make_unique<serving::embedded_runtime>(std::make_unique<adding_servable>()));
+  return std::make_unique<tool::model_engines>(std::move(runtimes));
+}
+
+/// A task that does what it is told.
+struct told_task {
+  std::function<void()> work;
+};
+
+}  // namespace
+
+TEST_CASE("sequences on many threads and several instances have the sums of their own requests") {
+  auto const engines = make_engines(2);
+  tool::sequence_batcher sequences("adding", {.states = {{"state", "next", {}}}, .idle = 20s, .most = 1000},
+                                   engines->description());
+  constexpr int threads = 8, streams = 6, steps = 20;
+  std::atomic<int> wrong = 0, failed = 0;
+  std::vector<std::thread> callers;
+  for (int thread = 0; thread < threads; ++thread)
+    callers.emplace_back([&, thread] {
+      std::mt19937 numbers(static_cast<unsigned>(thread));
+      std::vector<float> sums(streams);
+      for (int step = 0; step < steps; ++step)
+        for (int stream = 0; stream < streams; ++stream) {
+          auto& sum = sums[static_cast<std::size_t>(stream)];
+          auto const x = static_cast<float>(numbers() % 100);
+          tool::sequence_request const request{
+              .id = std::to_string(thread * streams + stream + 1), .starts = step == 0, .ends = step + 1 == steps};
+          for (;;) {  // a call that shares a batch with a wrong one fails, and leaves the state as it was
+            try {
+              sum = step == 0 ? x : sum + x;
+              auto const y = sequences.call(*engines, {{x}}, 1, request, 20s, 0);
+              wrong += y.size() != 1 || y[0] != std::vector<float>{sum};
+              break;
+            } catch (serving::application_runtime_error const&) {
+              sum -= x;
+              ++failed;
+            } catch (tool::http_error const&) {  // the sequence was idle for too long, on a busy machine
+              return;
+            }
+          }
+        }
+    });
+  callers.emplace_back([&] {  // others look, fail, and leave
+    for (int i = 0; i < 100; ++i) {
+      (void)sequences.count();
+      (void)sequences.has({.id = "1"});
+      (void)engines->statistics();
+      tool::sequence_request const request{.id = "wrong", .is_text = true, .starts = true};
+      try {
+        (void)sequences.call(*engines, {{i % 10 == 0 ? -1.0F : 1.0F}}, 1, request, 20s, 1);
+      } catch (serving::application_runtime_error const&) {
+        ++failed;
+      }
+    }
+  });
+  for (auto& each : callers) each.join();
+  CHECK(wrong == 0);
+  CHECK(failed >= 10);
+  auto const counts = engines->statistics();
+  CHECK(counts.calls == counts.samples + counts.failed_calls);
+}
+
+TEST_CASE("a model with many calls leaves threads, and places of the queue, for those of others") {
+  std::mutex mutex;
+  std::condition_variable opens;
+  bool is_open = false;
+  std::atomic<int> blocked = 0, done = 0;
+  tool::worker_pool<told_task> pool(4, 8, [](auto task) { task->work(); });
+  auto const take = [&](std::string const& lane, std::function<void()> work) {
+    auto task = std::make_unique<told_task>(told_task{std::move(work)});
+    return pool.take(task, lane, true);
+  };
+  auto const block = [&] {
+    ++blocked;
+    std::unique_lock lock(mutex);
+    opens.wait(lock, [&] { return is_open; });
+    ++done;
+  };
+  int taken = 0;
+  for (int i = 0; i < 30; ++i) taken += take("busy", block);
+  CHECK((taken >= 8 && taken < 30));  // the queue, and what the threads took from it meanwhile
+  std::atomic<int> others = 0;
+  for (int i = 0; i < 3; ++i) {
+    REQUIRE(take("other", [&] { ++others; }));
+    for (int wait = 0; wait < 2000 && others <= i; ++wait) std::this_thread::sleep_for(10ms);
+  }
+  CHECK(others == 3);
+  CHECK(blocked == 3);
+  {
+    std::scoped_lock const lock(mutex);
+    is_open = true;
+  }
+  opens.notify_all();
+  for (int wait = 0; wait < 2000 && done < taken; ++wait) std::this_thread::sleep_for(10ms);
+  CHECK(done == taken);
+}
