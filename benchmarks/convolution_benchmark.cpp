@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Convolutions, forward and both gradients, beside oneDNN's. One thread. Names: <product>/<input>-<kernel>[options]/
 // batch:<size>/<library>; counter: floating-point operations per second.
+#include <stagecraft/kernels/convolution/byte_convolution.hpp>
 #include <stagecraft/kernels/convolution/convolution.hpp>
 #include <stagecraft/kernels/convolution/convolution_filter_gradient.hpp>
 #include <stagecraft/kernels/convolution/convolution_input_gradient.hpp>
 #include <stagecraft/kernels/convolution/depthwise_convolution.hpp>
 #include <benchmark/benchmark.h>
 
+#include <cstddef>
+#include <cstdint>
+#include <memory>
 #include <string>
 
 #include "aligned_floats.hpp"
@@ -86,6 +90,23 @@ void add_forward() {
 #endif
 }
 
+/// Whole numbers of 8 bits, which are floats in memory before and after: beside the rows of floats.
+template <int Batch, convolution_shape Shape>
+void add_bytes() {
+  add<Batch, Shape>("conv2d_of_bytes", "stagecraft", [](auto& b) {
+    constexpr int shift = 128;
+    auto const filter = std::make_shared<aligned_floats>(static_cast<std::size_t>(kernels::byte_filter_floats<Shape>)),
+               bytes = std::make_shared<aligned_floats>(
+                   static_cast<std::size_t>(kernels::byte_picture_floats<Batch, Shape>));
+    kernels::pack_byte_filter<Shape>(b.w.data(), nullptr, shift, filter->data());
+    return [x = b.x.data(), y = b.y.data(), filter, bytes] {
+      auto* const to = reinterpret_cast<std::uint8_t*>(bytes->data());
+      kernels::picture_to_bytes<Batch, Shape>(x, shift, to);
+      kernels::convolution_of_bytes<Batch, Shape>(to, filter->data(), y);
+    };
+  });
+}
+
 template <int Batch, convolution_shape Shape>
 void add_gradients() {
   std::string const layer = Shape.groups == 1 ? "conv2d" : "depthwise_conv2d";
@@ -161,8 +182,10 @@ int main(int argc, char** argv) {
   add_gradients<32, second>();
   add_forward<8, same>();
   add_gradients<8, same>();
+  add_bytes<8, same>();
   add_forward<8, strided>();
   add_forward<8, pointwise>();
+  add_bytes<8, pointwise>();
   add_forward<8, depthwise>();
   add_gradients<8, depthwise>();
   benchmark::RunSpecifiedBenchmarks();

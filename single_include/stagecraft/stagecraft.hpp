@@ -1355,8 +1355,8 @@ inline void store_first(xsimd::batch<float, Arch> const& x, float* p, int count)
   }
 }
 
-/// `load_first` for a number of lanes that is known at compile time: a plain load if it is all of them, a half or a
-/// quarter.
+/// `load_first` for a number of lanes that is known at compile time: a plain load if it is all of them, a half, a
+/// quarter or one.
 template <int Count, class Arch = default_architecture>
 [[nodiscard, gnu::always_inline]] inline batch<Arch> load_lanes(float const* p) {
   static_assert(Count > 0 && Count <= lanes<Arch>);
@@ -1366,10 +1366,14 @@ template <int Count, class Arch = default_architecture>
     return _mm512_zextps256_ps512(_mm256_loadu_ps(p));
   else if constexpr (has_avx512<Arch> && Count == 4)
     return _mm512_zextps128_ps512(_mm_loadu_ps(p));
+  else if constexpr (has_avx512<Arch> && Count == 1)
+    return _mm512_zextps128_ps512(_mm_load_ss(p));
 #endif
 #if defined(__AVX2__)
   else if constexpr (has_avx2<Arch> && Count == 4)
     return _mm256_zextps128_ps256(_mm_loadu_ps(p));
+  else if constexpr (has_avx2<Arch> && Count == 1)
+    return _mm256_zextps128_ps256(_mm_load_ss(p));
 #endif
   else
     return load_first<Arch>(p, Count);
@@ -1411,8 +1415,8 @@ template <int Count, class Arch = default_architecture>
   }
 }
 
-/// `store_first` for a number of lanes that is known at compile time: a plain store if it is all of them, a half or a
-/// quarter. Processors do not forward what a masked store has written to the load that follows it.
+/// `store_first` for a number of lanes that is known at compile time: a plain store if it is all of them, a half, a
+/// quarter or one. Processors do not forward what a masked store has written to the load that follows it.
 template <int Count, class Arch>
 [[gnu::always_inline]] inline void store_lanes(xsimd::batch<float, Arch> const& x, float* p) {
   static_assert(Count > 0 && Count <= lanes<Arch>);
@@ -1422,6 +1426,8 @@ template <int Count, class Arch>
     _mm256_storeu_ps(p, _mm512_castps512_ps256(x));
   else if constexpr (has_avx512<Arch> && Count == 4)
     _mm_storeu_ps(p, _mm512_castps512_ps128(x));
+  else if constexpr (has_avx512<Arch> && Count == 1)
+    _mm_store_ss(p, _mm512_castps512_ps128(x));
 #endif
   else
     store_first(x, p, Count);
@@ -2816,12 +2822,19 @@ class aligned_block {
     data_ = static_cast<float*>(::operator new(bytes, alignment));
     std::memset(data_, 0, bytes);
   }
-  /// A block of which only the floats from `first` to `last` exist, at their own places.
-  [[nodiscard]] static aligned_block only(long long first, long long last) {
-    aligned_block all(last - first);
-    aligned_block part = all.share();
-    part.data_ -= first;
-    return part;
+  /// Pages of zeros from the system, which provides each when it is first written, and takes all back.
+  struct page_source {
+    void* (*take)(std::size_t bytes);
+    void (*give_back)(void* pages, std::size_t bytes) noexcept;
+  };
+  /// A block of zeros of which a process uses parts: the rest takes addresses alone.
+  [[nodiscard]] static aligned_block of_pages(long long floats, page_source const& from) {
+    aligned_block result;
+    auto const size = static_cast<std::size_t>(floats), bytes = (size + slack) * sizeof(float);
+    result.owners_ = new owners{1, nullptr, from.give_back, bytes};
+    result.owners_->all = result.data_ = static_cast<float*>(from.take(bytes));
+    result.size_ = size;
+    return result;
   }
   /// The memory keeps its place.
   aligned_block(aligned_block&& other) noexcept
@@ -2841,6 +2854,10 @@ class aligned_block {
     if (owners_ != nullptr) {
       if (owners_->count.fetch_sub(1, std::memory_order_acq_rel) > 1) return;
       all = owners_->all;
+      if (owners_->give_back != nullptr) {
+        if (all != nullptr) owners_->give_back(all, owners_->bytes);
+        all = nullptr;
+      }
       delete owners_;
     }
     ::operator delete(all, alignment);
@@ -2889,6 +2906,8 @@ class aligned_block {
   struct owners {
     std::atomic<int> count;
     float* all;  // the memory, which begins before a part of it
+    void (*give_back)(void* pages, std::size_t bytes) noexcept = nullptr;
+    std::size_t bytes = 0;
   };
 
   std::size_t size_ = 0;
@@ -2909,6 +2928,7 @@ struct device_memory {
   float* widened = nullptr;          ///< room for a step's tensors as floats, where they are stored in 16 bits
   float* slots = nullptr;            ///< the optimizer's state: one copy of the weights' layout after the other
   float* prepared = nullptr;         ///< the weights as the policy has prepared them once (step_weights)
+  float* result = nullptr;           ///< where the caller wants the output; null: in the block
   float* kept_states = nullptr;      ///< states that the caller has in place of those of `prepared`; null: none
   float* first_workspace = nullptr;  ///< the first thread's workspace; null if there is one thread only
   machine_memory* machine = nullptr;
@@ -7296,23 +7316,26 @@ struct pooling_gradient {
 // A node of a traced computation: its operation, its operands and its result.
 
 // All kinds of operation, for the lists below: their names are those of the structs.
-#define STAGECRAFT_OPERATIONS(EACH)                                                                                   \
-  EACH(input)                                                                                                         \
-  EACH(weight)                                                                                                        \
-  EACH(constant)                                                                                                      \
-  EACH(iota)                                                                                                          \
-  EACH(random)                                                                                                        \
-  EACH(map)                                                                                                           \
-  EACH(reduce)                                                                                                        \
-  EACH(product)                                                                                                       \
-  EACH(convolution)                                                                                                   \
-  EACH(convolution_input_gradient)                                                                                    \
-  EACH(convolution_filter_gradient)                                                                                   \
-  EACH(pooling)                                                                                                       \
-  EACH(pooling_gradient)                                                                                              \
-  EACH(reshape)                                                                                                       \
-  EACH(broadcast) EACH(transpose) EACH(slice) EACH(pad) EACH(concatenate) EACH(gather) EACH(scatter_add) EACH(update) \
-      EACH(loop) EACH(carry) EACH(next) EACH(at) EACH(stack) EACH(last) EACH(loop_end) EACH(composite) EACH(whole_map)
+#define STAGECRAFT_OPERATIONS(EACH)                                                                                  \
+  EACH(input)                                                                                                        \
+  EACH(weight)                                                                                                       \
+  EACH(constant)                                                                                                     \
+  EACH(iota)                                                                                                         \
+  EACH(random)                                                                                                       \
+  EACH(map)                                                                                                          \
+  EACH(reduce)                                                                                                       \
+  EACH(product)                                                                                                      \
+  EACH(convolution)                                                                                                  \
+  EACH(convolution_input_gradient)                                                                                   \
+  EACH(convolution_filter_gradient)                                                                                  \
+  EACH(pooling)                                                                                                      \
+  EACH(pooling_gradient)                                                                                             \
+  EACH(reshape)                                                                                                      \
+  EACH(broadcast)                                                                                                    \
+  EACH(transpose)                                                                                                    \
+  EACH(slice)                                                                                                        \
+  EACH(pad) EACH(concatenate) EACH(gather) EACH(scatter_add) EACH(update) EACH(loop) EACH(carry) EACH(next) EACH(at) \
+      EACH(stack) EACH(last) EACH(loop_end) EACH(composite) EACH(whole_map)
 
 namespace stagecraft::operations {
 
@@ -7340,8 +7363,9 @@ class operation {
   constexpr operations::name& of(operations::name const*) { return name##_; }
   STAGECRAFT_OPERATIONS(STAGECRAFT_EACH)
 #undef STAGECRAFT_EACH
+  /// A constant, since compilers evaluate one faster than a call.
   template <class What>
-  static constexpr What const* tag = nullptr;
+  static constexpr kind kind_of_type = kind_of(static_cast<What const*>(nullptr));
 
  public:
   constexpr operation() : kind_(kind::constant), constant_{} {}
@@ -7353,21 +7377,26 @@ class operation {
   /// True if the operation has this type.
   template <class What>
   [[nodiscard]] constexpr bool is() const {
-    return kind_ == kind_of(tag<What>);
+    return kind_ == kind_of_type<What>;
+  }
+  /// True if the operation has one of these types. Constant evaluation takes one call for all of them.
+  template <class... What>
+  [[nodiscard]] constexpr bool is_any() const {
+    return ((kind_ == kind_of_type<What>) || ...);
   }
   /// The operation as this type, which it must have.
   template <class What>
   [[nodiscard]] constexpr What const& as() const {
-    return of(tag<What>);
+    return of(static_cast<What const*>(nullptr));
   }
   /// The operation as this type, or null.
   template <class What>
   [[nodiscard]] constexpr What const* if_is() const {
-    return is<What>() ? &of(tag<What>) : nullptr;
+    return kind_ == kind_of_type<What> ? &of(static_cast<What const*>(nullptr)) : nullptr;
   }
   template <class What>
   [[nodiscard]] constexpr What* if_is() {
-    return is<What>() ? &of(tag<What>) : nullptr;
+    return kind_ == kind_of_type<What> ? &of(static_cast<What const*>(nullptr)) : nullptr;
   }
   /// The number of its type, from 0.
   [[nodiscard]] constexpr int index() const { return static_cast<int>(kind_); }
@@ -7389,9 +7418,10 @@ class operation {
 
 /// True if the result lies in the first operand's memory: the same elements in the same order.
 [[nodiscard]] constexpr bool is_alias(operation const& what) {
-  auto const* elementwise = what.if_is<map>();
+  if (what.is<reshape>()) return true;
   if (auto const* group = what.if_is<composite>()) return !group->has_kernel;
-  return what.is<reshape>() || (elementwise != nullptr && elementwise->apply == function::identity);
+  auto const* elementwise = what.if_is<map>();
+  return elementwise != nullptr && elementwise->apply == function::identity;
 }
 
 /// An operation at its place in a list. It reads only operations before it.
@@ -7528,11 +7558,9 @@ class operation_list {
   constexpr dtype type_of(operation const& what, tracing::array_view<int const> reads) {
     auto const type = [&](std::size_t operand) { return node_of(reads[operand]).type; };
     if (auto const* of = what.if_is<whole_map>()) return type_of_result(of->apply);
-    if (is_alias(what) || what.is<broadcast>() || what.is<transpose>() || what.is<slice>() || what.is<pad>() ||
-        what.is<gather>())
-      return type(0);
-    if (what.is<carry>() || what.is<at>() || what.is<stack>() || what.is<last>()) return type(1);
-    if (what.is<next>() || what.is<concatenate>()) {
+    if (is_alias(what) || what.is_any<broadcast, transpose, slice, pad, gather>()) return type(0);
+    if (what.is_any<carry, at, stack, last>()) return type(1);
+    if (what.is_any<next, concatenate>()) {
       dtype const first = type(what.is<next>() ? 1 : 0);
       for (std::size_t i = what.is<next>() ? 2 : 1; i < reads.size(); ++i)
         if ((type(i) == dtype::int32) != (first == dtype::int32))
@@ -7550,7 +7578,7 @@ class operation_list {
     return is_choice ? type(1) : dtype::float32;
   }
   /// True of operations where gradients end: inputs and weights. Constants and random numbers have none.
-  static constexpr bool is_source(operation const& what) { return what.is<input>() || what.is<weight>(); }
+  static constexpr bool is_source(operation const& what) { return what.is_any<input, weight>(); }
 };
 
 }  // namespace stagecraft::operations
@@ -8015,6 +8043,9 @@ class composed_words {
   /// each: ONNX's LRN, of AlexNet and GoogLeNet. TensorFlow's `alpha` is ONNX's alpha / size.
   constexpr tensor local_response_normalization(tensor x, int size, float alpha = 1e-4F, float beta = 0.75F,
                                                 float bias = 1, int axis = -1);
+  /// The nearest whole number to x / scale, the even one of two, from `range.least` to `range.least` + 255: what a
+  /// layer with that `input_bytes` takes. Its gradient is 0. Counterpart: ONNX's QuantizeLinear without the zero point.
+  constexpr tensor quantize(tensor x, float scale, bytes_from range = bytes_from(-128));
   /// Adds an axis of length 1.
   constexpr tensor expand_dims(tensor x, int axis);
   /// Removes an axis of length 1.
@@ -8982,14 +9013,13 @@ class loop_sums {
       return what->apply == function::add && operand(id, 0).shape() == here.shape &&
              operand(id, 1).shape() == here.shape && is_possible(list().operand(id, 0)) &&
              is_possible(list().operand(id, 1));
-    bool is_moved = here.what.is<reshape>() || here.what.is<transpose>() || here.what.is<slice>() ||
-                    here.what.is<pad>() || here.what.is<broadcast>() || here.what.is<concatenate>();
+    bool is_moved = here.what.is_any<reshape, transpose, slice, pad, broadcast, concatenate>();
     for (int i = 0; i < here.operand_count; ++i) is_moved = is_moved && is_possible(list().operand(id, i));
     return is_moved;
   }
   constexpr void stack_operands(int id) {
     node const here = list().node_of(id);
-    bool const is_sum = here.what.is<product>() || here.what.is<reduce>();
+    bool const is_sum = here.what.is_any<product, reduce>();
     for (int i = 0; i < here.operand_count; ++i)
       if (is_sum)
         stacked(operand(id, i));
@@ -10278,10 +10308,9 @@ struct rules_of_trace {
     is_valid = moves_only = true;
     for (operations::node const& each : traced.list.nodes) {
       auto const& what = each.what;
-      moves_only = moves_only &&
-                   (what.is<operations::input>() || what.is<operations::reshape>() || what.is<operations::slice>() ||
-                    what.is<operations::pad>() || what.is<operations::concatenate>() ||
-                    what.is<operations::transpose>() || what.is<operations::broadcast>());
+      moves_only =
+          moves_only && (what.is_any<operations::input, operations::reshape, operations::slice, operations::pad,
+                                     operations::concatenate, operations::transpose, operations::broadcast>());
     }
   }
 };
@@ -13145,7 +13174,7 @@ class elementwise {
       if (live_[id] == 0) continue;
       node const& here = of.list.node_of(id);
       bool const is_whole = here.shape.size() == result.size();
-      if (here.what.is<map>() || here.what.is<broadcast>()) {
+      if (here.what.is_any<map, broadcast>()) {
         for (int i = 0; i < here.operand_count; ++i)
           if (!reads(of, of.list.operand(id, i), here.shape, result)) return;
       } else if (here.what.is<reshape>()) {
@@ -13211,7 +13240,7 @@ class elementwise {
         copies[id] = leaf;
         continue;
       }
-      if (here.what.is<reshape>() || here.what.is<broadcast>()) {
+      if (here.what.is_any<reshape, broadcast>()) {
         copies[id] = copies[of.list.operand(id, 0)];
         continue;
       }
@@ -13462,9 +13491,9 @@ struct segment {
 [[nodiscard]] constexpr bool is_taken_by_sample(node const& of, int index, extents const& operand) {
   auto const& what = of.what;
   if (what.is<gather>()) return index == 1;
-  if (what.is<convolution>() || what.is<convolution_input_gradient>()) return index == 0;
+  if (what.is_any<convolution, convolution_input_gradient>()) return index == 0;
   if (what.is<product>() && of.shape.rank == 2) return index == 0;
-  if (what.is<carry>() || what.is<next>() || what.is<at>() || what.is<stack>() || what.is<reshape>()) return true;
+  if (what.is_any<carry, next, at, stack, reshape>()) return true;
   return operand.rank > 0 && operand.rank == of.shape.rank && operand[0] == of.shape[0];
 }
 
@@ -13565,7 +13594,7 @@ class step_segments {
   }
   [[nodiscard]] constexpr bool has_no_work(int position) const {
     auto const& what = node_at(position).what;
-    return is_alias(what) || what.is<input>() || what.is<weight>() || what.is<constant>() || what.is<update>();
+    return is_alias(what) || what.is_any<input, weight, constant, update>();
   }
   /// The operation that computes a value.
   [[nodiscard]] constexpr int source_of(int id) const {
@@ -13588,7 +13617,7 @@ class step_segments {
   }
   [[nodiscard]] constexpr bool is_divisible(int id) const {
     node const& here = list_->node_of(id);
-    if (here.what.is<loop>() || here.what.is<loop_end>()) return true;
+    if (here.what.is_any<loop, loop_end>()) return true;
     if (!is_multiple(here.shape)) return false;
     for (int i = 0; i < here.operand_count; ++i) {
       auto const& operand = list_->node_of(list_->operand(id, i));
@@ -13718,7 +13747,7 @@ class product_joins {
     product_join made{id};
     for (int const next : behind) {
       auto const& here = list_->node_of(next);
-      if (here.what.is<loop>() || here.what.is<loop_end>()) break;
+      if (here.what.is_any<loop, loop_end>()) break;
       int const result = made.sum >= 0 ? made.sum : id;
       if (made.sum < 0 && readers_[id] == 1) find_sum(made, next, is_free);
       if (here.what.is<stack>() && list_->operand(next, 1) == result && here.what.as<stack>().axis < 2)
@@ -13944,7 +13973,7 @@ class steps {
     int source = traced_->outputs[0];
     while (is_alias(traced_->list.node_of(source).what)) source = traced_->list.operand(source, 0);
     auto const& what = traced_->list.node_of(source).what;
-    if (what.is<input>() || what.is<weight>() || what.is<constant>() || what.is<last>()) return;
+    if (what.is_any<input, weight, constant, last>()) return;
     is_output_[source] = 1;
     for (int id = source + 1; id < traced_->forward_count; ++id)
       if (is_alias(traced_->list.node_of(id).what)) is_output_[id] = is_output_[traced_->list.operand(id, 0)];
@@ -13952,9 +13981,8 @@ class steps {
   /// True if a result of the forward step is worth its memory.
   [[nodiscard]] constexpr bool is_worth_keeping(int id) const {
     auto const& what = traced_->list.node_of(id).what;
-    return what.is<reduce>() || what.is<product>() || what.is<convolution>() || what.is<convolution_input_gradient>() ||
-           what.is<convolution_filter_gradient>() || what.is<pooling>() || what.is<gather>() || what.is<stack>() ||
-           what.is<last>();
+    return what.is_any<reduce, product, convolution, convolution_input_gradient, convolution_filter_gradient, pooling,
+                       gather, stack, last>();
   }
   /// The copy of a weight that the forward step changes, or -1.
   [[nodiscard]] constexpr int copy_of(int id) const {
@@ -13997,7 +14025,7 @@ class steps {
     tracing::growing_array<int> ends;  // and the next values of states
     for (int id = first; id < traced_->list.size(); ++id) {
       auto const& what = traced_->list.node_of(id).what;
-      if (what.is<next>() || what.is<loop_end>()) ends.push_back(id);
+      if (what.is_any<next, loop_end>()) ends.push_back(id);
     }
     for (bool changed = true; changed;) {
       changed = false;
@@ -14071,6 +14099,7 @@ class value_places {
     if (!is_forward && carried_out.backward_reads_output)
       for (int id = 0; id < traced.forward_count; ++id)
         if (carried_out.is_output(id)) places[id] = {storage::output, 0, 0};
+    find_roots();
     if (is_forward) {
       auto& output = places[root(traced.outputs[0])];
       if (output.in == storage::nowhere) output = {storage::output, 0, 0};
@@ -14099,23 +14128,28 @@ class value_places {
   [[nodiscard]] constexpr bool runs(int id) const { return positions_[id] >= 0; }
 
   /// The operation in whose memory the value of `id` lies.
-  [[nodiscard]] constexpr int root(int id) const {
-    while (true) {
-      auto const& what = list_->node_of(id).what;
-      if (places[id].in == storage::kept || places[id].in == storage::output) return id;
-      if (what.is<last>())
-        id = next_of(list_->operand(id, 1));
-      else if (is_alias(what))
-        id = list_->operand(id, 0);
-      else
-        return id;
-    }
-  }
-  /// The next value of a state.
-  [[nodiscard]] constexpr int next_of(int state) const {
+  [[nodiscard]] constexpr int root(int id) const { return roots_[id]; }
+  /// Finds the roots of all operations once, since many are asked for: operands stand before what reads them.
+  constexpr void find_roots() {
+    tracing::growing_array<int> next_of;  // the next value of each state
     for (int const id : *order_)
-      if (list_->node_of(id).what.is<next>() && list_->operand(id, 1) == state) return id;
-    return state;
+      if (list_->node_of(id).what.is<next>()) {
+        if (next_of.empty()) next_of.assign(places.size(), -1);
+        if (int& value = next_of[list_->operand(id, 1)]; value < 0) value = id;
+      }
+    roots_.reserve(places.size());
+    for (int id = 0; id < list_->size(); ++id) {
+      auto const& what = list_->node_of(id).what;
+      int from = id;
+      if (places[id].in == storage::kept || places[id].in == storage::output) {
+      } else if (what.is<last>()) {
+        from = list_->operand(id, 1);
+        if (!next_of.empty() && next_of[from] >= 0) from = next_of[from];
+      } else if (is_alias(what)) {
+        from = list_->operand(id, 0);
+      }
+      roots_.push_back(from == id ? id : roots_[from]);
+    }
   }
   constexpr void place_leaves(trace const& traced) {
     for (int id = 0; id < list_->size(); ++id) {
@@ -14159,9 +14193,7 @@ class value_places {
     tracing::growing_array<int> live_of(places.size(), -1);
     for (int const id : *order_) {
       auto const& what = list_->node_of(id).what;
-      if (places[id].in != storage::nowhere || root(id) != id || what.is<loop>() || what.is<loop_end>() ||
-          what.is<update>())
-        continue;
+      if (places[id].in != storage::nowhere || root(id) != id || what.is_any<loop, loop_end, update>()) continue;
       live_of[id] = static_cast<int>(lives.size());
       lives.push_back({id, positions_[id], positions_[id], floats_of(id), false});
     }
@@ -14229,13 +14261,13 @@ class value_places {
   }
   [[nodiscard]] constexpr bool stays(int id) const {
     auto const& what = list_->node_of(id).what;
-    return what.is<carry>() || what.is<next>() || what.is<stack>();
+    return what.is_any<carry, next, stack>();
   }
   operation_list const* list_;
   tracing::growing_array<int> const* order_;
   tracing::growing_array<segment> const* segments_;
   int batch_;
-  tracing::growing_array<int> positions_;
+  tracing::growing_array<int> positions_, roots_;
 };
 
 }  // namespace stagecraft::operations
@@ -14300,7 +14332,7 @@ struct traced_needs {
       auto const& what = traced.list.node_of(id).what;
       auto const* elementwise = what.if_is<map>();
       bool const is_moved =
-          what.is<slice>() || what.is<pad>() || (elementwise != nullptr && elementwise->apply == function::negative);
+          what.is_any<slice, pad>() || (elementwise != nullptr && elementwise->apply == function::negative);
       if (!is_alias(what) && !(moves && is_moved)) return id;
       id = traced.list.operand(id, 0);
     }
@@ -14348,11 +14380,11 @@ struct sums_call {
 
  private:
   static constexpr bool is_product(operation const& what) {
-    return what.is<product>() || what.is<convolution>() || what.is<convolution_input_gradient>();
+    return what.is_any<product, convolution, convolution_input_gradient>();
   }
   /// True of operations that may follow the sums: those of activations, and changes of shape.
   static constexpr bool is_behind(operation const& what) {
-    return what.is<map>() || what.is<constant>() || what.is<composite>() || what.is<reduce>() || what.is<reshape>();
+    return what.is_any<map, constant, composite, reduce, reshape>();
   }
   static constexpr bool adds(operation_list const& list, int id, int a, int b) {
     auto const* elementwise = list.node_of(id).what.if_is<map>();
@@ -17683,6 +17715,9 @@ struct stored_weights {
 /// Steps:
 /// - `input<Plan>(memory, call)`: where the infeed writes an input; `inputs<Plan>(memory)`: it has written all of them.
 /// - `step<Plan, Call, Backward>(memory)`: carries out a step.
+/// - `reads_sample<Plan>()`, `writes_result<Plan>()`: whether the steps read the plan's `lone_input` at
+/// `memory.samples`
+///   if that is set, and no further, and write its `lone_output` to `memory.result`, after all that they read.
 /// - `devices_have_teams`: whether several threads may carry out the same step together. Then each of them calls
 /// `step`,
 ///   which divides its work among them (device_threads).
@@ -21438,6 +21473,22 @@ template <class Arch>
     return x;
 }
 
+/// The first lanes of a register, which takes no instruction.
+template <class Arch>
+[[nodiscard, gnu::always_inline]] inline half_register<Arch> first_half(batch<Arch> const& x) {
+#if defined(__AVX512F__)
+  if constexpr (has_avx512<Arch>)
+    return _mm512_castps512_ps256(x);
+  else
+#endif
+#if defined(__AVX2__) && defined(__FMA__)
+      if constexpr (detail::halves_eight_lanes<Arch>)
+    return detail::four_floats(_mm256_castps256_ps128(x));
+  else
+#endif
+    return x;
+}
+
 /// Copies Count floats that have just been stored in registers of Arch. Loads of the same width read them from those
 /// stores; wider ones, as std::copy may have, wait until all of them are in the cache.
 template <class Arch, long long Count>
@@ -21699,7 +21750,13 @@ inline void multiply_tile(float const* left, Stride left_stride, float const* ri
 #pragma GCC unroll 4
         for (int j = 0; j < Vectors; j += of_line) __builtin_prefetch(right + part * RightStep + j * width + Ahead);
 #pragma GCC unroll 4
-      for (int j = 0; j < Vectors; ++j) row[j] = load_once<Arch, Register>(right + part * RightStep + j * width);
+      for (int j = 0; j < Vectors; ++j) {
+        float const* const from = right + part * RightStep + j * width;
+        if constexpr (Rows == 1)
+          row[j] = Register::load_unaligned(from);  // part of the one multiplication that reads it
+        else
+          row[j] = load_once<Arch, Register>(from);
+      }
 #pragma GCC unroll 16
       for (int i = 0; i < Rows; ++i) {
         Register const element(left[i * left_row + part * left_step]);
@@ -21927,23 +21984,6 @@ struct gradient_storage {
       shift[i] = floats - weights.offset[first];
       for (int k = 0; k < layer.parameter_count; ++k) floats += weights.size[first + static_cast<std::size_t>(k)];
     }
-  }
-
-  /// From the first to the last float of the gradients of some weights, in all calls.
-  template <class Which>
-  [[nodiscard]] constexpr std::pair<long long, long long> range_of(Which const& which) const {
-    constexpr auto const& weights = weight_storage_of<M, Arch>;
-    long long first = floats, last = 0;
-    for (std::size_t call = 0; call < shift.size(); ++call) {
-      auto const& layer = graph_of<M>.layer_of(static_cast<int>(call));
-      for (int k = 0; k < layer.parameter_count; ++k) {
-        auto const weight = static_cast<std::size_t>(layer.first_parameter + k);
-        if (!which(weight)) continue;
-        first = std::min(first, weights.offset[weight]);
-        last = std::max(last, weights.offset[weight] + shift[call] + weights.size[weight]);
-      }
-    }
-    return {std::min(first, last), last};
   }
 };
 
@@ -22442,6 +22482,8 @@ struct host_call {
 
   [[nodiscard]] float const* input(int index) const {
     if (Plan::stays_in_place(input_call(index))) return memory.samples;
+    if constexpr (Plan::lone_input >= 0)
+      if (Plan::is_sample(input_call(index)) && memory.samples != nullptr) return memory.samples;
     if (casts_input<Plan, Call>(input_call(index))) return memory.widened + widened::input(index);
     return address(Plan::value(input_call(index)), input_call(index), widened::input(index));
   }
@@ -22454,7 +22496,11 @@ struct host_call {
                    widened::input_gradient(index));
   }
   /// The place where the forward step writes the result of its epilogues.
-  [[nodiscard]] float* output() const { return address(Plan::value(last_epilogue), Call, widened::output); }
+  [[nodiscard]] float* output() const {
+    if constexpr (Plan::lone_output >= 0)
+      if (Plan::is_result(last_epilogue) && memory.result != nullptr) return memory.result;
+    return address(Plan::value(last_epilogue), Call, widened::output);
+  }
   [[nodiscard]] float* output_gradient() const { return address(Plan::gradient(Call), Call, widened::output_gradient); }
   /// True if there is room for something that the forward step keeps for the backward step.
   static constexpr bool has_saved = Plan::exists(Plan::saved(Call));
@@ -28252,7 +28298,8 @@ template <class Arch = default_architecture>
 
 /// A function of int32, as what lies in memory for its result. `a` is a float's bits for `from_float`.
 template <class Arch = default_architecture>
-[[nodiscard]] constexpr float whole_value(operations::whole_function f, float in_a, float in_b) noexcept {
+[[nodiscard, gnu::always_inline]] constexpr inline float whole_value(operations::whole_function f, float in_a,
+                                                                     float in_b) noexcept {
   using enum operations::whole_function;
   auto const a = std::bit_cast<std::int32_t>(in_a), b = std::bit_cast<std::int32_t>(in_b);
   auto const bits_a = static_cast<std::uint32_t>(a), bits_b = static_cast<std::uint32_t>(b);
@@ -28299,11 +28346,44 @@ template <class Arch = default_architecture>
   return 0;
 }
 
+namespace detail {
+
+/// `whole_row` for a function that is known at compile time, in registers where floats lie side by side or are one.
+template <operations::whole_function F, class Arch>
+inline void whole_row_of(std::int64_t count, float* y, std::int64_t step_y, float const* a, std::int64_t step_a,
+                         float const* b, std::int64_t step_b) noexcept {
+  auto const run = [=](auto to, auto from_a, auto from_b) {
+    for (std::int64_t i = 0; i < count; ++i) y[i * to] = whole_value<Arch>(F, a[i * from_a], b[i * from_b]);
+  };
+  std::integral_constant<std::int64_t, 1> constexpr beside;
+  if (step_y != 1 || step_b > 1 || step_a > 1 || step_a < 0 || step_b < 0) return run(step_y, step_a, step_b);
+  if (step_a == 1 && step_b == 1) return run(beside, beside, beside);
+  float const one_a = *a, one_b = *b;
+  if (step_a == 1)
+    for (std::int64_t i = 0; i < count; ++i) y[i] = whole_value<Arch>(F, a[i], one_b);
+  else
+    for (std::int64_t i = 0; i < count; ++i) y[i] = whole_value<Arch>(F, one_a, step_b == 1 ? b[i] : one_b);
+}
+
+}  // namespace detail
+
 /// y = f(a, b) for `count` places, which are `step` floats apart.
 template <class Arch = default_architecture>
 inline void whole_row(operations::whole_function f, std::int64_t count, float* y, std::int64_t step_y, float const* a,
                       std::int64_t step_a, float const* b, std::int64_t step_b) noexcept {
-  for (std::int64_t i = 0; i < count; ++i) y[i * step_y] = whole_value<Arch>(f, a[i * step_a], b[i * step_b]);
+  using enum operations::whole_function;
+  if (count == 0) return;
+  // The functions that networks apply to many numbers: comparisons with a row of classes, conversions, sums.
+  switch (f) {
+    case from_float: return detail::whole_row_of<from_float, Arch>(count, y, step_y, a, step_a, b, step_b);
+    case to_float: return detail::whole_row_of<to_float, Arch>(count, y, step_y, a, step_a, b, step_b);
+    case add: return detail::whole_row_of<add, Arch>(count, y, step_y, a, step_a, b, step_b);
+    case multiply: return detail::whole_row_of<multiply, Arch>(count, y, step_y, a, step_a, b, step_b);
+    case less: return detail::whole_row_of<less, Arch>(count, y, step_y, a, step_a, b, step_b);
+    case equal: return detail::whole_row_of<equal, Arch>(count, y, step_y, a, step_a, b, step_b);
+    default:
+      for (std::int64_t i = 0; i < count; ++i) y[i * step_y] = whole_value<Arch>(f, a[i * step_a], b[i * step_b]);
+  }
 }
 
 }  // namespace stagecraft::kernels
@@ -29138,7 +29218,7 @@ inline void multiply_side_by_side(float const* x, float const* w, float* y, int 
 #pragma GCC unroll 4
         for (int j = 0; j < vectors; ++j)
           sum[p][j] = fused_multiply_add(
-              element[s], load_once<Arch>(w + p * layout::panel_stride + s * panel + j * width), sum[p][j]);
+              element[s], batch<Arch>::load_unaligned(w + p * layout::panel_stride + s * panel + j * width), sum[p][j]);
   }
 #pragma GCC unroll 4
   for (int p = 0; p < Panels; ++p)
@@ -29191,7 +29271,36 @@ inline void multiply(float const* x, float const* w, float* y, Output const& out
   }
 }
 
+/// True if one sum of K terms can be the sum of the lanes of a register that has one for each of the tile's sums.
+template <int K, class Arch>
+inline constexpr bool sums_in_lanes = [] {
+  constexpr int sums = interleaved_sums<Arch>(1, 1);
+  return K >= 2 * sums && K % sums == 0 && sums == 8 &&
+         (lanes<Arch> == 8 || (lanes<Arch> == 16 && has_half_registers<Arch>));
+}();
+
 }  // namespace detail
+
+/// True if `dot` has the K terms of a product.
+template <int K, class Arch = default_architecture>
+inline constexpr bool has_dot = detail::sums_in_lanes<K, Arch>;
+
+/// y = epilogue(the sum of x[k] * w[k]), for a product of one row with a matrix of one column. It has the bits of
+/// `matmul`, whose tile adds the terms in as many sums as a register has lanes here, and takes an eighth of its
+/// products. w: K floats one after the other.
+template <int K, class Arch = default_architecture, class Epilogue = no_epilogue>
+inline void dot(float const* x, float const* w, float* y, Epilogue const& epilogue = {}) {
+  static_assert(has_dot<K, Arch>);
+  using sums = std::conditional_t<lanes<Arch> == 8, batch<Arch>, half_register<Arch>>;
+  sums sum(0.0F);
+  for (int k = 0; k < K; k += 8)
+    sum = fused_multiply_add(sums::load_unaligned(x + k), sums::load_unaligned(w + k), sum);
+  alignas(32) float each[8];
+  sum.store_aligned(each);
+  for (int distance = 4; distance > 0; distance /= 2)
+    for (int i = 0; i < distance; ++i) each[i] = each[i] + each[i + distance];
+  store_lanes<1>(epilogue(batch<Arch>(each[0]), 0, std::int64_t{0}), y);
+}
 
 /// y = epilogue(x * w). x: M x K and y: M x N, row by row; w: packed_matrix<K, N, Arch>. See epilogue.hpp for what an
 /// epilogue is. A thread's share is a range of columns, as far as the panels of w allow, or,
@@ -30355,12 +30464,14 @@ class row_ring {
 
   constexpr row_ring(float* memory, int kept, int columns) : memory_(memory), kept_(kept), columns_(columns) {}
 
-  /// The two places where the row of this step is written.
-  [[nodiscard, gnu::always_inline]] float* first_place() const { return row(place()); }
-  [[nodiscard, gnu::always_inline]] float* second_place() const { return row(place() + length()); }
-  /// Moves the window: it then begins at the oldest of the kept rows and ends with the row of this step.
-  [[gnu::always_inline]] void advance() const {
-    int const next = place() + 1;
+  /// Takes the row of this step, and moves the window: it then begins at the oldest of the kept rows and ends with this
+  /// one. `Columns`: those of a row. Its place is read once: what is written might be anything to a compiler.
+  template <int Columns>
+  [[gnu::always_inline]] void take(float const* from) const {
+    int const now = place(), next = now + 1;
+    float* const first = row(now);
+    std::memcpy(first, from, sizeof(float) * Columns);
+    std::memcpy(first + length() * columns_, from, sizeof(float) * Columns);
     set_place(next == length() ? 0 : next);
   }
   [[nodiscard, gnu::always_inline]] float const* window() const { return row(place()); }
@@ -30940,6 +31051,14 @@ struct inlined_plan : rows_of_plan<Call> {
   }
   static constexpr int kept_floats = kept_place(-1);
 
+  /// True if nothing is read from an input after the output is written: then both may be the same memory.
+  static constexpr bool writes_last = [] {
+    auto const is_found_before = [](int id) { return is_computed(source(id)) || is<operations::last>(source(id)); };
+    for (auto const& each : plan.updates)
+      if (!is_next_of_ring(each.value) && !is_found_before(each.value)) return false;
+    return trips == 1 && is_found_before(plan.output);
+  }();
+
  private:
   // The rules of what can be inlined.
 
@@ -31126,6 +31245,7 @@ class inlined_product {
   template <int First, class Give>
   [[gnu::always_inline]] static inline void multiply(float const* packed, float const* left, Give const& give) {
     constexpr int some = of.part_end(First) - First, row = of.row_of_part(First), before = of.packed_before(First);
+    constexpr bool has_halves_alone = of.packed_before(First + some) - before == some * layout::width / 2;
     constexpr bool is_aligned = row % layout::width == 0 && before % layout::width == 0;
     float const* weights = packed + inner * before;
     value sums[chains * some];
@@ -31137,11 +31257,13 @@ class inlined_product {
         sums[R] = value(0.0F);
     });
     auto const add = [&]<int Chain>(float const* number) __attribute__((always_inline)) {
-      value const term(*number);
+      [[maybe_unused]] value const term(*number);
+      // The number once, not in two registers of different sizes, which take the units that multiply.
+      [[maybe_unused]] half const half_term = has_halves_alone ? half(*number) : kernels::first_half<arch>(term);
       each_of<0, some>([&]<int R>() __attribute__((always_inline)) {
         constexpr int at = of.packed_before(First + R) - before, sum = Chain * some + R;
         if constexpr (of.is_half(First + R))
-          halves[sum] = kernels::fused_multiply_add(half(*number), half::load_unaligned(weights + at), halves[sum]);
+          halves[sum] = kernels::fused_multiply_add(half_term, half::load_unaligned(weights + at), halves[sum]);
         else if constexpr (is_aligned && at % layout::width == 0)
           sums[sum] = kernels::fused_multiply_add(term, value::load_aligned(weights + at), sums[sum]);
         else
@@ -31266,17 +31388,22 @@ class inlined_list {
     return (most + 15) / 16 * 16;
   }();
 
-  /// Values of a row; nothing is set before it is computed.
+  /// The numbers of a row that are read one by one.
+  struct numbers_in_memory {
+    alignas(64) float states[(of_call::state_registers + 1) * layout::width];
+    alignas(64) float left[most_left];
+  };
+  /// Values of a row; nothing is set before it is computed. Numbers in memory stand elsewhere: compilers keep an array
+  /// of registers in registers only as long as nothing has an address in the same object.
   struct values {
-    values(Call const& of, float const* packed_weights, float* states_between_calls)
-        : call(of), packed(packed_weights), kept(states_between_calls) {}
+    values(Call const& of, float const* packed_weights, float* states_between_calls, numbers_in_memory& memory)
+        : call(of), packed(packed_weights), kept(states_between_calls), states(memory.states), left(memory.left) {}
 
     Call const& call;
     float const* packed;
     float* kept;
+    float *states, *left;
     value registers[of_call::registers + 1];
-    alignas(64) float states[(of_call::state_registers + 1) * layout::width];
-    alignas(64) float left[most_left];
   };
 
  public:
@@ -31285,7 +31412,9 @@ class inlined_list {
   static constexpr int kept_floats = of_call::kept_floats;
   static constexpr long long workspace = of_call::workspace;
   /// Bytes of the values of a row.
-  static constexpr long long local_bytes() { return static_cast<long long>(sizeof(values)); }
+  static constexpr long long local_bytes() {
+    return static_cast<long long>(sizeof(values) + sizeof(numbers_in_memory));
+  }
 
   /// Packs what the products multiply by, in the order in which they read it.
   static void pack(Call const& call, float* packed) {
@@ -31330,30 +31459,33 @@ class inlined_list {
   }
 
   static void forward(Call const& call, float const* packed, float* kept) {
-    values all(call, packed, kept);
+    numbers_in_memory memory;
+    values all(call, packed, kept, memory);
     if constexpr (of_call::loop_position < 0) {
 #pragma GCC unroll 1
       for (int row = 0; row < trips; ++row) {
-        each_of<0, of_call::count>([&]<int I>() { evaluate<plan.forward[I]>(all, row); });
+        each_of<0, of_call::count>([&]<int I>()
+                                       __attribute__((always_inline)) { evaluate<plan.forward[I]>(all, row); });
         store<plan.output>(all, row, call.output() + row * columns_of<plan.output>);
       }
     } else {
-      each_of<0, of_call::loop_position>([&]<int I>() {
+      each_of<0, of_call::loop_position>([&]<int I>() __attribute__((always_inline)) {
         if constexpr (of_call::is_at_once(plan.forward[I]))
           multiply_at_once<plan.forward[I]>(call);
         else if constexpr (!of_call::is_of_trip(I))
           evaluate<plan.forward[I]>(all, 0);
       });
-      each_of<of_call::loop_position, of_call::end_position>([&]<int I>() {
+      each_of<of_call::loop_position, of_call::end_position>([&]<int I>() __attribute__((always_inline)) {
         constexpr int id = plan.forward[I];
         if constexpr (is<operations::carry>(id)) keep<operand(id, 1), id>(all, 0);
       });
 #pragma GCC unroll 1
       for (int trip = 0; trip < trips; ++trip) run_trip(all, of_call::is_reversed ? trips - 1 - trip : trip);
-      each_of<of_call::end_position, of_call::count>([&]<int I>() { evaluate<plan.forward[I]>(all, 0); });
+      each_of<of_call::end_position, of_call::count>(
+          [&]<int I>() __attribute__((always_inline)) { evaluate<plan.forward[I]>(all, 0); });
       if constexpr (!is<operations::stack>(source(plan.output))) store<plan.output>(all, 0, call.output());
     }
-    each_of<0, static_cast<int>(plan.updates.size())>([&]<int I>() {
+    each_of<0, static_cast<int>(plan.updates.size())>([&]<int I>() __attribute__((always_inline)) {
       constexpr int next = plan.updates[I].value;
       if constexpr (!of_call::is_next_of_ring(next)) store<next>(all, 0, next_state<plan.updates[I].weight>(all));
     });
@@ -31505,12 +31637,8 @@ class inlined_list {
           [&]<int R>() __attribute__((always_inline)) { all.registers[first_register<Id> + R] = load<of, R>(from); });
     } else if constexpr (of_call::is_ring(Id)) {
       constexpr int own = operand(Id, 1);
-      row_ring const rows = ring_of<Id>(all);
       // Not through registers, since reading back what a masked store has written takes long.
-      float const* const from = numbers<own>(all, row);
-      std::memcpy(rows.first_place(), from, sizeof(float) * columns_of<own>);
-      std::memcpy(rows.second_place(), from, sizeof(float) * columns_of<own>);
-      rows.advance();
+      ring_of<Id>(all).template take<columns_of<own>>(numbers<own>(all, row));
     } else if constexpr (of_call::is_window_map(Id)) {
       float const* const window = ring_of<operand(Id, 0)>(all).window();
       float const* weights = nullptr;
@@ -32766,6 +32894,19 @@ class traced_layer {
     else
       return static_cast<long long>(sizeof(runner) + sizeof(std::array<float*, plan.nodes.size()>));
   }
+  /// What call_steps says of the forward step.
+  static constexpr bool stays_in_bounds() {
+    if constexpr (is_inlined<Call>)
+      return inlined_list<Call>::workspace == 0;
+    else
+      return false;
+  }
+  static constexpr bool writes_last() {
+    if constexpr (is_inlined<Call>)
+      return inlined_plan<Call>::writes_last;
+    else
+      return false;
+  }
   static void prepare([[maybe_unused]] Call const& call, [[maybe_unused]] float* to) {
     if constexpr (is_inlined<Call>) inlined_list<Call>::pack(call, to);
   }
@@ -33168,7 +33309,7 @@ class transfers {
     if (here.operand_count == 0) return fail();
     int const source = traced_->list.operand(id, 0);
     extents const& from = shape_of(source);
-    if (what.is<reshape>() || what.is<composite>()) return find(source);
+    if (what.is_any<reshape, composite>()) return find(source);
     if (auto const* part = what.if_is<slice>(); part != nullptr && part->step == 1)
       return sliced(find(source), from, here.shape, part->axis, part->begin);
     if (auto const* wider = what.if_is<pad>())
@@ -33838,6 +33979,19 @@ struct call_steps {
       return 0;
     else
       return traced_layer<Call>::kept_floats();
+  }
+  /// True if the forward step reads its inputs and writes its output no further than they are.
+  template <class Call>
+  static constexpr bool stays_in_bounds() {
+    if constexpr (is_elementwise<Call> || transfers_of_call<Call>::holds)
+      return false;
+    else
+      return traced_layer<Call>::stays_in_bounds();
+  }
+  /// True if it writes its output after it has read its inputs.
+  template <class Call>
+  static constexpr bool writes_last() {
+    return traced_layer<Call>::writes_last();
   }
   template <class Call, class StateOf>
   static void take_states(float* kept, StateOf const& state_of) {
@@ -36072,7 +36226,7 @@ struct byte_kernel {
     std::memset(to, 0, static_cast<std::size_t>(floats) * sizeof(float));
     for (int group = 0; group < Groups; ++group)
       for (int column = 0; column < N; ++column) {
-        std::int32_t sum = 0;
+        std::int64_t sum = 0;
         for (int row = 0; row < K; ++row) {
           auto const number = nearest_whole(w[group * from::size + from::index(row, column)], 127.0F);
           int const step = row / Run * quads_of(Run) + row % Run / 4;
@@ -36081,8 +36235,8 @@ struct byte_kernel {
           sum += number;
         }
         int const at = group * N + column;
-        std::int32_t const offset =
-            (bias != nullptr ? nearest_whole(bias[at], 0x1.fffffep30F) : 0) - static_cast<std::int32_t>(shift) * sum;
+        std::int64_t const sums = (bias != nullptr ? nearest_whole(bias[at], 0x1.fffffep30F) : 0) - shift * sum;
+        auto const offset = static_cast<std::int32_t>(sums);  // sums of int32 wrap
         std::memcpy(to + offsets + at, &offset, sizeof offset);
       }
   }
@@ -36925,6 +37079,11 @@ struct kernel_steps<layer_kernel::product, L> {
     static constexpr long long forward_floats = pads_inputs ? behind_factor(1LL * rows * kernels::pairs_of(inputs))
                                                 : of_bytes  ? behind_factor(1LL * rows * kernels::quads_of(inputs))
                                                             : 0;
+    /// The sum of one unit of one sample, with a copy of its weights one after the other.
+    static constexpr bool is_dot = rows == 1 && units == 1 && Call::plan::threads == 1 && !multiplies_pairs &&
+                                   !of_bytes && !is_half(Call::plan::stored) && !Call::plan::trains &&
+                                   only_infers<Call::plan::training> && Call::plan::is_whole &&
+                                   kernels::has_dot<inputs, typename Call::architecture>;
     using gradients = gradients_of_pairs<rows, inputs, units, typename Call::architecture>;
   };
   template <class Call, bool Backward>
@@ -36948,18 +37107,33 @@ struct kernel_steps<layer_kernel::product, L> {
   static constexpr long long shared_workspace() {
     return shapes<Call>::multiplies_pairs || shapes<Call>::of_bytes ? workspace<Call>() : 0;
   }
-  /// See prepared_weights: the kernel of bytes.
+  /// See prepared_weights: the kernel of bytes, or the weights of one unit.
   template <class Call>
   static constexpr long long prepared_floats() {
     if constexpr (multiplies_bytes<Call>)
       return byte_kernel_of<Call>::floats;
     else
-      return 0;
+      return shapes<Call>::is_dot ? shapes<Call>::inputs : 0;
   }
   template <class Call>
   static void prepare(Call const& call, float* to) {
-    byte_kernel_of<Call>::pack(call.weight(0), Call::layer.options.use_bias ? call.weight(1) : nullptr,
-                               -Call::layer.options.input_bytes.least, to);
+    if constexpr (multiplies_bytes<Call>)
+      byte_kernel_of<Call>::pack(call.weight(0), Call::layer.options.use_bias ? call.weight(1) : nullptr,
+                                 -Call::layer.options.input_bytes.least, to);
+    else
+      kernels::packed_matrix<shapes<Call>::inputs, 1, typename Call::architecture>::unpack(call.weight(0), to);
+  }
+
+  /// See call_steps. Softmax reads its row in whole registers.
+  template <class Call>
+  static constexpr bool stays_in_bounds() {
+    return !shapes<Call>::multiplies_pairs && !shapes<Call>::of_bytes && shapes<Call>::epilogue::in_registers;
+  }
+  template <class Call>
+  static constexpr bool writes_last() {
+    return shapes<Call>::rows == 1 &&
+           shapes<Call>::units <=
+               kernels::packed_matrix<1, shapes<Call>::units, typename Call::architecture>::panel_columns;
   }
 
   template <class Call>
@@ -36987,6 +37161,9 @@ struct kernel_steps<layer_kernel::product, L> {
       else if constexpr (s::multiplies_pairs)
         kernels::matmul_of_pairs<s::rows, s::inputs, s::units, typename Call::architecture>(
             s::pads_inputs ? padded(part) : part.stored_input(0), part.weight(0), y, epilogue, part.share());
+      else if constexpr (s::is_dot)
+        kernels::dot<s::inputs, typename Call::architecture>(
+            part.input(0), part.memory.prepared + prepared_place<typename Call::plan, Call::call>, y, epilogue);
       else
         kernels::matmul<s::rows, s::inputs, s::units, typename Call::architecture>(part.input(0), part.weight(0), y,
                                                                                    epilogue, part.share());
@@ -40195,9 +40372,8 @@ struct plan_of_initializer : weight_plan<trace_of_initializer<Initializer, Whole
 constexpr bool has_weight_lowering(operations::plan_view const& plan) {
   for (int const id : plan.forward) {
     auto const& [what, shape, first, operands, has_gradient, type] = plan.nodes[id];
-    bool const is_known = is_alias(what) || what.is<operations::map>() || what.is<operations::reduce>() ||
-                          what.is<operations::broadcast>() || what.is<operations::input>() ||
-                          what.is<operations::constant>();
+    bool const is_known = is_alias(what) || what.is_any<operations::map, operations::reduce, operations::broadcast,
+                                                        operations::input, operations::constant>();
     if (!is_known) return false;
   }
   return true;
@@ -40758,6 +40934,19 @@ struct host_policy {
       step_on_floats<Plan, Call, Backward>(memory);
   }
   template <class Plan>
+  static constexpr bool reads_sample() {
+    return readers_of_sample<Plan>(false) == 0 && readers_of_sample<Plan>(true) > 0;
+  }
+  template <class Plan>
+  static constexpr bool writes_result() {
+    if constexpr (Plan::lone_output >= 0) {
+      using call = host_call<Plan, Plan::lone_output>;
+      if constexpr (stays_in_bounds<call>)
+        return !reads_sample_of<call>() || layer_steps_of<call>::template writes_last<call>();
+    }
+    return false;
+  }
+  template <class Plan>
   static void addition(pass_memory const& memory, pass_addition const& added, int /*number*/) {
     device_threads<Plan::threads>::divide(memory, [&](pass_memory const& own) {
       if constexpr (is_half(Plan::stored)) return narrow_storage<Plan>::addition(own, added);
@@ -40865,6 +41054,32 @@ struct host_policy {
     return own.share.of(Plan::weights.size[Parameter], 16);
   }
 
+  template <class Call>
+  static constexpr bool stays_in_bounds = [] {
+    if constexpr (requires { layer_steps_of<Call>::template stays_in_bounds<Call>(); })
+      return layer_steps_of<Call>::template stays_in_bounds<Call>();
+    else
+      return false;
+  }();
+  template <class Call>
+  static constexpr bool reads_sample_of() {
+    for (int i = 0; i < Call::input_count; ++i)
+      if (Call::plan::is_sample(Call::input_call(i))) return true;
+    return false;
+  }
+  /// The number of calls that read the lone input and nothing after it (InBounds), or of the others that read it.
+  template <class Plan>
+  static constexpr int readers_of_sample(bool in_bounds) {
+    int found = 0;
+    for_each_index<static_cast<int>(Plan::graph.calls.size())>([&]<int Call>() {
+      if constexpr (Plan::lone_input >= 0 && !Plan::graph.call(Call).is_input) {
+        using call = host_call<Plan, Call>;
+        if (reads_sample_of<call>() && stays_in_bounds<call> == in_bounds) ++found;
+      }
+    });
+    return found;
+  }
+
   /// A step whose tensors are floats, which all threads have done or seen done afterwards.
   template <class Plan, int Call, bool Backward>
   static void step_on_floats(pass_memory const& memory) {
@@ -40921,30 +41136,36 @@ namespace stagecraft::engine {
 /// Where there are several, `is_alone` is false, and these static functions exist. All processes call those of the
 /// second group in the same order, on the thread that has called `fit`; each throws if another process has failed, does
 /// something else, or does not come in time.
-/// - `most`: the highest number of processes.
+/// - `most`: the highest number of processes. `by_stage`: the devices of replicas are in several processes in any case.
 /// - `replicas_here(replicas)`, `first_replica(replicas)`: the replicas of this process, which are consecutive.
 /// - `add_up<Plan>(gradients, elements)`: adds up the gradients of this process's replicas as far as the tree of all
 ///   replicas does, in a range of a weight's elements.
 ///
-/// - `agree(round, model, trains)`: compares what the processes do next; if they train, all take over the first one's
-///   learning rate and whether it stops, which is returned.
-/// - `share_weights(session)`: copies the weights of the first process to the others.
+/// - `agree(round, model, trains, looks)`: compares what the processes do next, and returns the first one's
+///   joint_decision; if they train, all take over its learning rate, too. `looks`: callbacks look at the model.
+/// - `share_weights(session)`: copies the weights of the first process to the others that use them.
 /// - `exchange<Plan>(gradients, floats)`: the rest of the sum over replicas; each replica of this process gets it.
 /// - `begin_sum(number, gradients, floats)`: begins a part of this sum, if this process has one replica, while its
 ///   backward pass still runs; `go_on<Plan>()` looks after what has begun. `exchange` then waits for all parts.
+/// - `scatter_sums<Sizes, Plan>(gradients, is_shared)`, `gather_weights<Sizes>(weights, is_shared)`: in place of
+///   `exchange`, where each replica has a shard of the optimizer's state: replicas get the sums of their shards, and,
+///   after updates, all get the weights of each shard. `is_shared[i]`: weight i is one of those that are trained.
 /// - `gather(values, bytes, replicas)`: `values` has `bytes` bytes for each replica; those of this process's replicas
 ///   are copied to all others.
 /// - `send(process, data, bytes)`: copies bytes of the process with this number to the others.
 ///
 /// If `most` processes cannot have equal numbers of whole replicas, the devices of a replica may be in several of them
-/// (`Sizes::splits`). All devices are numbered, those of a replica after those of the one before:
-/// - `process_of(device, devices)`, `first_of(process, devices)`: the process of a device, and the first device of a
-///   process; those of a process are consecutive. `number()`, `count()`: this process, and how many there are.
+/// (`Sizes::splits`):
+/// - `process_of(replica, replicas, device, devices)`: the process of a replica's device. If it has the same device of
+///   several replicas, these are consecutive. `number()`, `count()`: this process, and how many there are;
+///   `check_count()` throws if these are too many.
+/// - `pages`: an aligned_block::page_source for weights, of which a process uses those of its devices.
 /// - `messages<Sizes, Mode, Pass>`: pass_messages, which calls the next four.
 /// - `begin_messages()`: an execution begins; `end_messages()`: waits until all that was posted has left.
-/// - `post(process, pass, floats)`: sends a message to a process; those of a pass keep their order.
+/// - `post(process, pass, floats)`: sends a message to a process; those of a pass keep their order. Passes of all
+///   replicas have numbers of their own.
 /// - `take(process, pass, floats)`: waits for a message of a process.
-/// - `collect(session)`: copies weights and the optimizer's state from each device's process to the others.
+/// - `collect(session)`: copies weights and the optimizer's state from each device's process to the first one.
 /// - `exchange_devices<Sizes, Plan>(gradients)`: adds up the gradients of each device's weights over all replicas;
 ///   `gradients` are those of the replicas of this process.
 /// - `share_of_weights<Sizes>(values, bytes)`: `values` has `bytes` bytes for each weight. Each process gets those of
@@ -40952,6 +41173,43 @@ namespace stagecraft::engine {
 struct one_process {
   static constexpr bool is_alone = true;
   static constexpr int most = 1;
+  static constexpr bool by_stage = false;
+};
+
+/// Replicas that follow each other.
+struct some_replicas {
+  int first = 0;
+  int count = 0;
+};
+
+/// The replicas of this process where the devices of replicas may be in several processes.
+template <class Sizes>
+struct split_replicas {
+  /// The replicas from the first to the last that has a device here.
+  [[nodiscard]] static some_replicas here() {
+    Sizes::processes::check_count();
+    static some_replicas const found = with([](int) { return true; });
+    return found;
+  }
+  /// The replicas whose first stage is here.
+  [[nodiscard]] static some_replicas fed() {
+    static some_replicas const found =
+        with([](int device) { return device == Sizes::template table<Sizes::main_mode>().device_of_stage(0); });
+    return found;
+  }
+
+ private:
+  template <class Counts>
+  [[nodiscard]] static some_replicas with(Counts const& counts) {
+    some_replicas result;
+    for (int replica = 0; replica < Sizes::replicas; ++replica)
+      for (int device = 0; device < Sizes::devices; ++device)
+        if (Sizes::is_here(replica, device) && counts(device)) {
+          if (result.count == 0) result.first = replica;
+          result.count = replica - result.first + 1;
+        }
+    return result;
+  }
 };
 
 /// The process that has a replica's losses and predictions.
@@ -40984,6 +41242,12 @@ struct process_round {
   int batch_size = 0;
 
   friend constexpr bool operator==(process_round const&, process_round const&) = default;
+};
+
+/// What the first process decides for all.
+struct joint_decision {
+  bool stops = false;  ///< training stops
+  bool looks = false;  ///< callbacks look at the model after each execution
 };
 
 /// The processes of a machine: `type`. A specialisation says it, as that of `policy_of_machine` does.
@@ -41618,7 +41882,9 @@ constexpr auto const& plan_on_machine() {
 
 /// True if the devices of a replica may be in several processes: these cannot have equal numbers of whole replicas.
 template <class Job>
-inline constexpr bool splits_replicas = Job::replicas % processes_of<typename Job::machine>::most != 0;
+inline constexpr bool splits_replicas =
+    Job::replicas % processes_of<typename Job::machine>::most != 0 ||
+    (processes_of<typename Job::machine>::by_stage && is_pipelined<typename Job::model>);
 /// The devices of all replicas of a process, and the threads of a machine that work on one of them: at most. One after
 /// the other if replicas are split.
 template <class Job>
@@ -41689,6 +41955,31 @@ struct step_plan {
     return is_whole && model_plan.calls[root(call)].stays_in_place;
   }
 
+  /// The call whose memory a view is, or the call itself.
+  [[nodiscard]] static constexpr std::size_t root(int call) {
+    return static_cast<std::size_t>(model_plan.calls[call].root);
+  }
+  /// The only input of a model that one thread runs forward, as a whole and on floats, and its only output; -1 if there
+  /// are several, or if one of them is the other. A call of the model alone may leave them where the caller has them.
+  static constexpr int lone_input = [] {
+    if (!is_whole || trains || threads != 1 || is_half(stored)) return -1;
+    int found = -1;
+    for (int i = 0; i < static_cast<int>(graph.calls.size()); ++i)
+      if (graph.call(i).is_input) found = found == -1 ? i : -2;
+    return found >= 0 ? found : -1;
+  }();
+  static constexpr int lone_output = [] {
+    if (lone_input < 0 || graph.ends.size() != 1 || root(graph.ends[0]) == root(lone_input)) return -1;
+    for (int i = 0; i < static_cast<int>(graph.calls.size()); ++i)
+      for (int const source : graph.inputs_of(i))
+        if (root(source) == root(graph.ends[0])) return -1;
+    return graph.ends[0];
+  }();
+  [[nodiscard]] static constexpr bool is_sample(int call) { return lone_input >= 0 && root(call) == root(lone_input); }
+  [[nodiscard]] static constexpr bool is_result(int call) {
+    return lone_output >= 0 && root(call) == root(lone_output);
+  }
+
   [[nodiscard]] static constexpr buffer_place value(int call) { return pass.places.value[root(call)]; }
   [[nodiscard]] static constexpr buffer_place gradient(int call) { return pass.places.gradient[root(call)]; }
   [[nodiscard]] static constexpr buffer_place saved(int call) { return pass.places.saved[call]; }
@@ -41729,7 +42020,6 @@ struct step_plan {
     return updates_at_once && layer.call_count == 1 && weight.trainable && weight.regularizer.empty() &&
            weight.layout == layout;
   }
-  static constexpr std::size_t root(int call) { return static_cast<std::size_t>(model_plan.calls[call].root); }
 };
 
 }  // namespace stagecraft::engine
@@ -49430,7 +49720,7 @@ class task_list_builder {
   [[nodiscard]] constexpr bool is_same_as_operand(int id) const {
     operations::operation const& what = node_of(id).what;
     auto const* elementwise = what.if_is<operations::map>();
-    return what.is<operations::reshape>() || what.is<operations::composite>() ||
+    return what.is_any<operations::reshape, operations::composite>() ||
            (elementwise != nullptr && elementwise->apply == operations::function::identity);
   }
 
@@ -49450,7 +49740,7 @@ class task_list_builder {
       is_behind = is_behind || other == id;
       if (!is_behind) continue;
       operations::operation const& what = node_of(other).what;
-      has_loop = has_loop || what.is<operations::loop>() || what.is<operations::loop_end>();
+      has_loop = has_loop || what.is_any<operations::loop, operations::loop_end>();
       for (int i = 0; i < node_of(other).operand_count; ++i)
         if (operand(other, i) == id) {
           if (reader >= 0 || has_loop) return -1;
@@ -50869,10 +51159,9 @@ class traced_steps {
   [[nodiscard]] constexpr int source_of(int id) const {
     while (builder.is_same_as_operand(id)) id = builder.operand(id, 0);
     operations::operation const& what = builder.node_of(id).what;
-    bool const has_own = what.is<operations::input>() || what.is<operations::weight>() ||
-                         what.is<operations::constant>() || what.is<operations::carry>() ||
-                         what.is<operations::last>() || what.is<operations::broadcast>() ||
-                         what.is<operations::transpose>() || builder.is_kept(id);
+    bool const has_own = what.is_any<operations::input, operations::weight, operations::constant, operations::carry,
+                                     operations::last, operations::broadcast, operations::transpose>() ||
+                         builder.is_kept(id);
     if (has_own || builder.targets[id] >= 0) return -1;
     for (int const computed : builder.order())
       if (computed == id) return id;
@@ -51647,13 +51936,11 @@ constexpr traced_steps<> lower_traced_step() {
 constexpr int simple_tasks(operations::node const& of) {
   operations::operation const& what = of.what;
   if (of.shape.rank > box_axes::count) return -1;
-  if (is_alias(what) || what.is<operations::input>() || what.is<operations::weight>() ||
-      what.is<operations::constant>())
-    return 0;
+  if (is_alias(what) || what.is_any<operations::input, operations::weight, operations::constant>()) return 0;
   if (what.is<operations::concatenate>()) return of.operand_count;
   auto const* part = what.if_is<operations::pad>();
-  bool const is_simple = what.is<operations::map>() || what.is<operations::reduce>() || what.is<operations::random>() ||
-                         what.is<operations::slice>() || what.is<operations::broadcast>() ||
+  bool const is_simple = what.is_any<operations::map, operations::reduce, operations::random, operations::slice,
+                                     operations::broadcast>() ||
                          (part != nullptr && (part->step == 1 || part->step == -1));
   return is_simple ? 1 : -1;
 }
@@ -73073,13 +73360,15 @@ class callback_list {
  public:
   callback_list() = default;
   explicit callback_list(std::vector<callback*> const& callbacks)
-      : callbacks_(callbacks.data(), callbacks.data() + callbacks.size()) {}
+      : callbacks_(callbacks.data(), callbacks.data() + callbacks.size()), given_(!callbacks.empty()) {}
 
   void append(callback& added) { callbacks_.push_back(&added); }
   /// Puts the run's progress bar before all others, as in Keras: their output and their changes of the logs at the end
   /// of an epoch come after it.
   void prepend(callback& added) { callbacks_.insert(callbacks_.begin(), &added); }
   [[nodiscard]] bool empty() const noexcept { return callbacks_.empty(); }
+  /// True if there are callbacks of the user's own, which may look at the model.
+  [[nodiscard]] bool look_at_model() const noexcept { return given_; }
 
   void set_params(callback_params const& params) {
     for (callback* c : callbacks_) c->set_params(params);
@@ -73143,6 +73432,7 @@ class callback_list {
 
  private:
   tracing::growing_array<callback*> callbacks_;
+  bool given_ = false;
 };
 
 }  // namespace stagecraft::trainers
@@ -75693,7 +75983,8 @@ class step_runner {
       results.begin_execution(steps);
       if constexpr (!is_asynchronous) callbacks_.on_batch_begin(Kind, first, none);
       execute(first, steps, results, look);
-      if constexpr (session_type::sizes::splits && Kind == run_kind::training) processes::collect(model_.session());
+      if constexpr (collects)
+        if (is_looked_at_) processes::collect(model_.session());
       if constexpr (!processes::is_alone && Kind != run_kind::prediction) results.gather();
       if constexpr (!is_asynchronous) {
         results.write(values);
@@ -75701,12 +75992,19 @@ class step_runner {
       }
     }
     if constexpr (is_asynchronous) asynchronous_->finish();
+    if constexpr (collects)
+      if (!is_looked_at_) processes::collect(model_.session());
   }
   void run(results_type& results, logs& values) {
     run(results, values, [](auto const&, int) {});
   }
 
  private:
+  /// The first process gets what others train: after each execution if it has callbacks, or else after the last one.
+  static constexpr bool collects =
+      Kind == run_kind::training &&
+      (session_type::sizes::splits || (!processes::is_alone && session_type::sizes::shards_state));
+
   [[nodiscard]] auto begin_callbacks_beside_steps() {
     if constexpr (is_asynchronous)
       return typename Trained::callbacks_beside_steps(model_);
@@ -75777,18 +76075,21 @@ class step_runner {
 
   /// True if training stops. All processes are about to carry out these steps.
   bool agree(int first, int steps) {
-    return processes::agree({.what = static_cast<int>(Kind),
-                             .first = first,
-                             .steps = steps,
-                             .of = counts_.steps,
-                             .batches = feed_.batches(),
-                             .batch_size = feed_.batch_size()},
-                            model_, Kind == run_kind::training);
+    auto const all = processes::agree({.what = static_cast<int>(Kind),
+                                       .first = first,
+                                       .steps = steps,
+                                       .of = counts_.steps,
+                                       .batches = feed_.batches(),
+                                       .batch_size = feed_.batch_size()},
+                                      model_, Kind == run_kind::training, callbacks_.look_at_model());
+    is_looked_at_ = all.looks;
+    return all.stops;
   }
 
   Trained& model_;
   callback_list& callbacks_;
   step_counts counts_;
+  bool is_looked_at_ = false;  // by callbacks of the first process
   feed_type feed_;
   std::conditional_t<is_asynchronous, threads::owned<asynchronous_callbacks<Kind, results_type>>, no_queue>
       asynchronous_;
@@ -76121,7 +76422,7 @@ struct pipeline_sizes : session_shape<typename Job::described> {
     if constexpr (processes::is_alone)
       return Replicas;
     else if constexpr (splits)
-      return (processes::first_of(processes::number() + 1, Replicas * devices) - 1) / devices - first_replica() + 1;
+      return split_replicas<pipeline_sizes>::here().count;
     else
       return processes::replicas_here(Replicas);
   }
@@ -76129,7 +76430,7 @@ struct pipeline_sizes : session_shape<typename Job::described> {
     if constexpr (processes::is_alone)
       return 0;
     else if constexpr (splits)
-      return processes::first_of(processes::number(), Replicas * devices) / devices;
+      return split_replicas<pipeline_sizes>::here().first;
     else
       return processes::first_replica(Replicas);
   }
@@ -76137,7 +76438,7 @@ struct pipeline_sizes : session_shape<typename Job::described> {
   [[nodiscard]] static int process_of(int replica, int device)
     requires(splits)
   {
-    return processes::process_of(replica * devices + device, Replicas * devices);
+    return processes::process_of(replica, Replicas, device, devices);
   }
   [[nodiscard]] static constexpr bool is_here([[maybe_unused]] int replica, [[maybe_unused]] int device) {
     if constexpr (splits)
@@ -76146,18 +76447,11 @@ struct pipeline_sizes : session_shape<typename Job::described> {
       return true;
   }
   /// The replicas whose samples this process reads: those whose first stage it has.
-  struct fed_replicas {
-    int first = 0;
-    int count = 0;
-  };
-  [[nodiscard]] static constexpr fed_replicas fed_here() {
-    fed_replicas result{first_replica(), replicas_here()};
-    if constexpr (splits) {
-      int const device = table<main_mode>().device_of_stage(0);
-      if (!is_here(result.first + result.count - 1, device)) --result.count;
-      if (result.count > 0 && !is_here(result.first, device)) ++result.first, --result.count;
-    }
-    return result;
+  [[nodiscard]] static constexpr some_replicas fed_here() {
+    if constexpr (splits)
+      return split_replicas<pipeline_sizes>::fed();
+    else
+      return {first_replica(), replicas_here()};
   }
   static constexpr long long all_targets = shape::has_losses ? shape::target_offset(shape::end_count) : 0;
   static constexpr long long all_scales = shape::has_losses ? shape::scale_offset(shape::end_count) : 0;
@@ -76304,13 +76598,13 @@ struct pipeline_memory {
   /// @param widened_floats  what each device has for tensors as floats, if they are stored in 16 bits
   [[gnu::cold]] pipeline_memory(int number, long long workspace_floats, long long widened_floats)
       : replica(number),
-        weights(Sizes::weights.floats),
-        gradients(gradients_here(number)),
-        halves(Sizes::halves ? (Sizes::gradient_floats + 1) / 2 : 0),
-        state(Sizes::all_state_floats * Sizes::slots),
-        local_weights(Sizes::fetches_weights ? Sizes::weights.floats : 0),
-        local_gradients(Sizes::fetches_gradients ? Sizes::gradient_floats : 0),
-        local_halves(Sizes::fetches_gradients && Sizes::halves ? (Sizes::gradient_floats + 1) / 2 : 0),
+        weights(of_weights(Sizes::weights.floats)),
+        gradients(of_weights(Sizes::gradient_floats)),
+        halves(of_weights(Sizes::halves ? (Sizes::gradient_floats + 1) / 2 : 0)),
+        state(of_weights(Sizes::all_state_floats * Sizes::slots)),
+        local_weights(of_weights(Sizes::fetches_weights ? Sizes::weights.floats : 0)),
+        local_gradients(of_weights(Sizes::fetches_gradients ? Sizes::gradient_floats : 0)),
+        local_halves(of_weights(Sizes::fetches_gradients && Sizes::halves ? (Sizes::gradient_floats + 1) / 2 : 0)),
         local_state(Sizes::fetches_state ? Sizes::devices * Sizes::largest_state * Sizes::slots : 0),
         targets(Sizes::most_targets * Sizes::all_targets),
         scales(Sizes::most_targets * Sizes::all_scales),
@@ -76360,16 +76654,11 @@ struct pipeline_memory {
     return true;
   }
 
-  /// Room for the gradients of the devices that are in this process.
-  [[nodiscard]] static aligned_block gradients_here([[maybe_unused]] int number) {
-    if constexpr (Sizes::splits && Sizes::trains) {
-      auto const [first, last] =
-          gradient_storage_of<typename Sizes::job::described, typename Sizes::architecture>.range_of(
-              [&](std::size_t weight) { return Sizes::is_here(number, Sizes::device_of_weight(weight)); });
-      return aligned_block::only(first, last);
-    } else {
-      return aligned_block(Sizes::gradient_floats);
-    }
+  /// A block in the weights' layout. Where devices of a replica are in other processes, their weights take no memory.
+  [[nodiscard]] static aligned_block of_weights(long long floats) {
+    if constexpr (Sizes::splits)
+      if (floats > 0) return aligned_block::of_pages(floats, Sizes::processes::pages);
+    return aligned_block(floats);
   }
 
   int replica;
@@ -76476,7 +76765,7 @@ class pass_messages {
       std::vector<float> message;
       for_each_part(own, micro_batch, process, true,
                     [&](float const* part, long long floats) { message.insert(message.end(), part, part + floats); });
-      processes::post(process, Pass, std::move(message));
+      processes::post(process, number_of(own), std::move(message));
     }
   }
   /// Waits until the pass has finished `count` micro-batches in another process.
@@ -76485,7 +76774,7 @@ class pass_messages {
       long long floats = 0;
       for_each_part(own, known, processes::number(), false, [&](float*, long long of_part) { floats += of_part; });
       std::vector<float> message(static_cast<std::size_t>(floats));
-      processes::take(Sizes::process_of(own.replica, device), Pass, message);
+      processes::take(Sizes::process_of(own.replica, device), number_of(own), message);
       float const* from = message.data();
       for_each_part(own, known, processes::number(), false, [&](float* part, long long of_part) {
         std::copy_n(from, of_part, part);
@@ -76501,6 +76790,8 @@ class pass_messages {
   }
 
  private:
+  /// Two processes may exchange messages of a pass for several replicas.
+  [[nodiscard]] static int number_of(memory_type const& own) { return own.replica * table.passes() + Pass; }
   [[nodiscard]] static auto& samples_of(memory_type& own, std::int64_t micro_batch) {
     return own.samples[micro_batch % Sizes::template samples_alive<Mode>];
   }
@@ -76544,9 +76835,10 @@ class early_gradients {
 
  public:
   /// A gradient is final when the step is done: each layer is called once, and nothing is summed in 16 bits or moved.
-  static constexpr bool exist = Pass == 1 && !Sizes::processes::is_alone && !Sizes::splits && Sizes::stages == 1 &&
-                                Sizes::trains && Sizes::replicas > 1 && Sizes::workers == 1 && !Sizes::halves &&
-                                !Sizes::fetches_gradients && Sizes::gradient_floats == Sizes::weights.floats;
+  static constexpr bool exist = Pass == 1 && !Sizes::processes::is_alone && !Sizes::splits && !Sizes::shards_state &&
+                                Sizes::stages == 1 && Sizes::trains && Sizes::replicas > 1 && Sizes::workers == 1 &&
+                                !Sizes::halves && !Sizes::fetches_gradients &&
+                                Sizes::gradient_floats == Sizes::weights.floats;
 
  private:
   /// The last backward step of each layer; 0 of a layer without one.
@@ -76778,7 +77070,7 @@ class pipeline_pass {
                                      !sizes::fetches_weights && !sizes::keeps_copies;
 
   /// One batch and nothing beside its steps: no feed, results, trace or counts. `x` and `y` hold the whole batch.
-  static void call(memory_type& own, pass_memory& memory, float const* x, float* y) {
+  [[gnu::always_inline]] static inline void call(memory_type& own, pass_memory& memory, float const* x, float* y) {
     if constexpr (is_tiny)
       call_inlined(own, memory, x, y);
     else
@@ -76802,24 +77094,32 @@ class pipeline_pass {
     for (auto const& each : graph.calls) flops += each.flops;
     return Session::batch * flops <= 4096;
   }();
+  static constexpr bool writes_in_place =
+      !takes_logits<typename plan::job, 0> && policy::template writes_result<plan>();
   /// call_steps as one function: a dense layer of 8 units is 36 instructions instead of 75.
-  [[gnu::flatten]] static void call_inlined(memory_type& own, pass_memory& memory, float const* x, float* y) {
-    call_steps(own, memory, x, y);
+  [[gnu::flatten]] static void call_inlined(memory_type& own, pass_memory const& memory, float const* x, float* y) {
+    pass_memory copy = memory;  // of which compilers keep what is read in registers, since nothing else writes to it
+    call_steps(own, copy, x, y);
   }
   static void call_steps(memory_type& own, pass_memory& memory, float const* x, float* y) {
     policy::template begin_pass<sizes>(own.of_policy, trains, Pass, device, memory);
+    if (x == nullptr || y == nullptr) __builtin_unreachable();  // steps need not ask where to read and to write
     constexpr int input = static_cast<int>(sizes::input_call(0));
-    if constexpr (reads_in_place)
+    if constexpr (reads_in_place || policy::template reads_sample<plan>())
       memory.samples = x;
     else
       std::copy_n(x, 1LL * Session::batch * Session::input_shape(0).size(), plan::address(memory, plan::value(input)));
+    if constexpr (writes_in_place) memory.result = y;
     policy::template inputs<plan>(memory);
     [&]<std::size_t... Step>(std::index_sequence<Step...>) {
       (step<pass.steps[Step].call, false>(memory), ...);
     }(std::make_index_sequence<pass.steps.size()>{});
-    finish_output<0>(memory);
-    kernels::copy_stored<typename plan::architecture,
-                         1LL * Session::batch * graph.call(Session::outputs[0]).shape.size()>(prediction<0>(memory), y);
+    if constexpr (!writes_in_place) {
+      finish_output<0>(memory);
+      kernels::copy_stored<typename plan::architecture,
+                           1LL * Session::batch * graph.call(Session::outputs[0]).shape.size()>(prediction<0>(memory),
+                                                                                                y);
+    }
   }
 
   /// Waits, on the first thread, until the inputs of the steps are there. False if another device has failed.
@@ -77234,7 +77534,7 @@ class update_norms {
     if (norm < 0) return 0;
     double sum = 0;
     for (std::size_t shard = 0; shard < static_cast<std::size_t>(replicas); ++shard)
-      sum += (shards ? *all[shard] : own).norms.sums[shard][weight][norm];
+      sum += (shards && Sizes::processes::is_alone ? *all[shard] : own).norms.sums[shard][weight][norm];
     return sum;
   }
 };
@@ -77270,12 +77570,13 @@ class pipeline_update {
   using range = kernels::share::range;
   static constexpr int replicas = Sizes::replicas;
   static constexpr int slots = slots_of<Plan::training.optimizer>;
-  static constexpr bool shards = Sizes::shards_state || Sizes::shards_weights;
   template <std::size_t Parameter>
   using facts = weight_facts<Plan, Parameter>;
   using norms = update_norms<Sizes, Plan>;
 
  public:
+  /// True if each replica updates a shard of each weight.
+  static constexpr bool shards = Sizes::shards_state || Sizes::shards_weights;
   using all_replicas = std::array<memory_type*, static_cast<std::size_t>(replicas)>;
   using job = update_place<all_replicas>;
 
@@ -77318,8 +77619,23 @@ class pipeline_update {
     for (int i = 0; i < Sizes::replicas_here(); ++i) here[i] = gradients_of(*all[i]);
     if constexpr (Sizes::splits)
       Sizes::processes::template exchange_devices<Sizes, Plan>(here.data());
+    else if constexpr (shards)
+      Sizes::processes::template scatter_sums<Sizes, Plan>(here.data(), is_shared.data());
     else
       Sizes::processes::template exchange<Plan>(here.data(), Plan::weights.floats);
+  }
+  /// The weights of the shards of this process's replicas, and of all other processes', become those of all replicas.
+  static void gather_weights(all_replicas const& all) {
+    std::array<float*, static_cast<std::size_t>(replicas)> here{};
+    for (int i = 0; i < Sizes::replicas_here(); ++i) here[i] = all[i]->weights.data();
+    Sizes::processes::template gather_weights<Sizes>(here.data(), is_shared.data());
+  }
+  /// The sums of squares that each replica has found for its shard become known to all.
+  static void share_norms_of_shards(all_replicas const& all) {
+    auto& sums = all[0]->norms.sums;
+    for (int i = 1; i < Sizes::replicas_here(); ++i) sums[all[i]->replica] = all[i]->norms.sums[all[i]->replica];
+    Sizes::processes::gather(sums.data(), sizeof sums[0], replicas);
+    for (int i = 1; i < Sizes::replicas_here(); ++i) all[i]->norms.sums = sums;
   }
   /// The sums of squares, or the penalties, that each process has found for its devices' weights become known to all.
   /// They are the same for each replica.
@@ -77394,7 +77710,7 @@ class pipeline_update {
         if constexpr (!sums_apart) sum_calls_of_share(what.device, memory);
         for_each_weight(what.device, [&]<std::size_t Parameter>() {
           auto elements = range{0, Plan::weights.size[Parameter]};
-          if constexpr (shards) elements = kernels::shard_of(elements.last, what.replica, replicas);
+          if constexpr (shards) elements = kernels::shard_of(elements.last, what.own().replica, replicas);
           apply_to<Parameter>(what, memory, elements);
           if constexpr (shards && !Sizes::shards_weights) give<Parameter>(what.all, what.replica, elements);
         });
@@ -77440,6 +77756,11 @@ class pipeline_update {
 
  private:
   using parameters = std::make_index_sequence<Plan::weights.count>;
+  /// The weights that replicas update for each other.
+  static constexpr std::array<bool, Plan::weights.count + 1> is_shared =
+      []<std::size_t... Parameter>(std::index_sequence<Parameter...>) {
+        return std::array<bool, sizeof...(Parameter) + 1>{facts<Parameter>::is_trained..., false};
+      }(parameters{});
 
   static float* gradients_of(memory_type& own) {
     return (Sizes::fetches_gradients ? own.local_gradients : own.gradients).data();
@@ -77493,7 +77814,7 @@ class pipeline_update {
     if constexpr (slots == 0) return {};
     auto begin = elements.first;
     if constexpr (Sizes::shards_state)
-      begin -= kernels::shard_of(Plan::weights.size[Parameter], what.replica, replicas).first;
+      begin -= kernels::shard_of(Plan::weights.size[Parameter], what.own().replica, replicas).first;
     return {what.own().state.data() + Sizes::state_offset(Parameter) + begin, Sizes::all_state_floats};
   }
 
@@ -77573,8 +77894,8 @@ class pipeline_update {
   static void give(all_replicas const& all, int replica, range elements) {
     constexpr auto offset = Plan::weights.offset[Parameter];
     float const* const from = all[replica]->weights.data() + offset;
-    for (std::size_t i = 0; i < all.size(); ++i)
-      if (static_cast<int>(i) != replica)
+    for (int i = 0; i < Sizes::replicas_here(); ++i)
+      if (i != replica)
         std::copy(from + elements.first, from + elements.last, all[i]->weights.data() + offset + elements.first);
   }
 
@@ -77765,6 +78086,8 @@ class pipeline_run {
     if (!find_norms<0>(each, self)) return false;
     if constexpr (update::has_work())
       if (!each(update::apply)) return false;
+    if constexpr (!is_alone && replicas > 1 && update::shards)
+      if (!synchronize(self) || !alone_of_all(self, [this] { update::gather_weights(*memories_); })) return false;
     if constexpr (have_constraints<typename Session::first_plan>)
       if (!synchronize(self) || !each(update::constrain)) return false;
     if (sizes::scales_losses && !each(update::advance_loss_scale)) return false;
@@ -77782,7 +78105,11 @@ class pipeline_run {
   }
   /// The first thread exchanges the sums of this process's replicas for those of all, while the others wait.
   bool exchange(device_thread const& self) const {
-    return self.worker > 0 || alone(self, [this] { update::exchange(*memories_); });
+    return alone_of_all(self, [this] { update::exchange(*memories_); });
+  }
+  template <class Work>
+  static bool alone_of_all(device_thread const& self, Work const& work) {
+    return self.worker > 0 || alone(self, work);
   }
   /// Carries out `work` on the first of the threads that work together.
   template <class Work>
@@ -77803,6 +78130,9 @@ class pipeline_run {
       if (update::template waits_for_norms<Round> && !synchronize(self)) return false;
       if constexpr (update::template waits_for_norms<Round> && sizes::splits)
         if (!alone(self, [this] { update::share_norms(*memories_); })) return false;
+      if constexpr (update::template waits_for_norms<Round> && !is_alone && replicas > 1 && update::shards)
+        if (!alone_of_all(self, [this] { update::share_norms_of_shards(*memories_); }) || !synchronize(self))
+          return false;
       return find_norms<Round + 1>(each, self);
     }
     return true;
@@ -77877,6 +78207,124 @@ class pipeline_run {
 
 }  // namespace stagecraft::engine
 
+// ---- stagecraft/engine/session_memory.hpp
+// The memory of a session's replicas, and the weights and the optimizer's state in it as users and other processes see
+// them.
+
+namespace stagecraft::engine {
+
+/// The memory of the replicas of this process, a base of session.
+template <class Sizes>
+class session_memory {
+  using memory_type = pipeline_memory<Sizes>;
+  using layout = weight_layout<typename Sizes::model, typename Sizes::architecture>;
+
+ public:
+  /// The memory of one of this process's replicas.
+  [[nodiscard]] memory_type const& memory_of_replica(int number) const { return *replicas_[number]; }
+  [[nodiscard]] aligned_block& memory_of_weights(int replica = 0) { return replicas_[replica]->weights; }
+
+  /// Copies one of the numbers that the optimizer keeps with each element of a parameter, from or to its row-major
+  /// shape; of all replicas if each holds a part, or else from the first one. Where other processes hold parts, it is
+  /// what `keep_state` has been given.
+  template <std::size_t Parameter>
+  void read_optimizer_slot(int slot, float* row_major) const {
+    aligned_block const stored(Sizes::weights.size[Parameter]);
+    if (keeps_state() && kept_state_.size() > 0)
+      std::copy_n(kept_state<Parameter>(slot), Sizes::weights.size[Parameter], stored.data());
+    else
+      read_stored_slot<Parameter>(slot, stored.data());
+    layout::template unpack<Parameter>(stored.data(), row_major);
+  }
+  template <std::size_t Parameter>
+  void write_optimizer_slot(int slot, float const* row_major) {
+    aligned_block const stored(Sizes::weights.size[Parameter]);
+    layout::template pack<Parameter>(row_major, stored.data());
+    write_stored_slot<Parameter>(slot, stored.data());
+    if constexpr (keeps_state()) keep_state<Parameter>(slot, stored.data());
+  }
+  /// As write_optimizer_slot, for the parts of this process's replicas alone.
+  template <std::size_t Parameter>
+  void write_own_slot(int slot, float const* row_major) {
+    aligned_block const stored(Sizes::weights.size[Parameter]);
+    layout::template pack<Parameter>(row_major, stored.data());
+    write_stored_slot<Parameter>(slot, stored.data());
+  }
+  /// Copies the parts of such a number that replicas of this process hold, from or to the order in which the weight is
+  /// stored.
+  template <std::size_t Parameter>
+  void read_stored_slot(int slot, float* stored) const {
+    for_each_state_part<Parameter>(slot, [&](float const* part, auto elements) {
+      std::copy_n(part, elements.last - elements.first, stored + elements.first);
+    });
+  }
+  template <std::size_t Parameter>
+  void write_stored_slot(int slot, float const* stored) {
+    for_each_state_part<Parameter>(slot, [&](float* part, auto elements) {
+      std::copy_n(stored + elements.first, elements.last - elements.first, part);
+    });
+  }
+  /// True if processes hold parts of the optimizer's state, of which one may keep all.
+  [[nodiscard]] static constexpr bool keeps_state() { return Sizes::shards_state && !Sizes::processes::is_alone; }
+  [[nodiscard]] bool has_kept_state() const noexcept { return kept_state_.size() > 0; }
+  /// Keeps all of such a number, of which processes hold parts, for files and views.
+  template <std::size_t Parameter>
+  void keep_state(int slot, float const* stored) {
+    if (kept_state_.size() == 0) kept_state_ = aligned_block(Sizes::weights.floats * Sizes::slots);
+    std::copy_n(stored, Sizes::weights.size[Parameter], kept_state<Parameter>(slot));
+  }
+
+ protected:
+  /// True if this process has a weight: those of its devices, and the first process all, which users see.
+  [[nodiscard]] static bool is_used_here([[maybe_unused]] std::size_t parameter) {
+    if constexpr (Sizes::splits) {
+      if (Sizes::processes::number() == 0) return true;
+      for (int i = 0; i < Sizes::replicas_here(); ++i)
+        if (Sizes::is_here(Sizes::first_replica() + i, Sizes::device_of_weight(parameter))) return true;
+      return false;
+    }
+    return true;
+  }
+  /// Copies the weights that a replica of this process uses.
+  static void copy_weights(memory_type const& from, memory_type& to) {
+    if constexpr (Sizes::splits) {
+      for (std::size_t i = 0; i < layout::storage.count; ++i)
+        if (Sizes::is_here(to.replica, Sizes::device_of_weight(i)))
+          std::copy_n(from.weights.data() + layout::storage.offset[i], layout::storage.size[i],
+                      to.weights.data() + layout::storage.offset[i]);
+    } else {
+      std::copy_n(from.weights.data(), layout::storage.floats, to.weights.data());
+    }
+  }
+
+  owned<memory_type> replicas_[Sizes::replicas];
+  std::array<memory_type*, static_cast<std::size_t>(Sizes::replicas)> pointers_{};
+
+ private:
+  /// each(part, elements) for each replica's part of one of a parameter's numbers, that of the first one last.
+  template <std::size_t Parameter, class Each>
+  void for_each_state_part(int slot, Each const& each) const {
+    constexpr auto offset = Sizes::state_offset(Parameter);
+    for (int i = Sizes::replicas_here(); i-- > 0;) {
+      auto elements = kernels::share::range{0, Sizes::weights.size[Parameter]};
+      if constexpr (Sizes::shards_state)
+        elements = kernels::shard_of(elements.last, replicas_[i]->replica, Sizes::replicas);
+      // The first one has what users see, wherever its devices are.
+      if (i > 0 && !Sizes::is_here(replicas_[i]->replica, Sizes::device_of_weight(Parameter))) continue;
+      each(replicas_[i]->state.data() + offset + slot * Sizes::all_state_floats, elements);
+    }
+  }
+
+  template <std::size_t Parameter>
+  [[nodiscard]] float* kept_state(int slot) const {
+    return kept_state_.data() + Sizes::weights.floats * slot + Sizes::weights.offset[Parameter];
+  }
+
+  aligned_block kept_state_;  // the optimizer's state of all processes, where one keeps it
+};
+
+}  // namespace stagecraft::engine
+
 // ---- stagecraft/engine/session.hpp
 // Runs models: each device's passes in the order of the timetable, on as many threads as the machine has, as its policy
 // carries them out. All memory is taken when the session is made; no step allocates.
@@ -77892,7 +78340,8 @@ namespace stagecraft::engine {
 /// pass: nothing is locked or allocated. What a layer, `feed` or `results` throws ends the execution on all threads and
 /// comes out; weight updates are carried out whole or not at all.
 template <class Job>
-class session : public session_shape<typename Job::described> {
+class session : public session_shape<typename Job::described>,
+                public session_memory<pipeline_sizes<Job, Job::replicas>> {
  public:
   using model = typename Job::model;
   using architecture = typename Job::machine::architecture;
@@ -77988,8 +78437,8 @@ class session : public session_shape<typename Job::described> {
     requires calls_alone
   {
     if (weights_changed_) [[unlikely]]
-      begin_run();
-    alone_.kept_states = states;
+      return [=, this]() __attribute__((noinline, cold)) { begin_run(), call(x, y, states); }();
+    if constexpr (graph.is_stateful()) alone_.kept_states = states;
     pipeline_pass<session, execution_mode::inference, 0>::call(*pointers_[0], alone_, x, y);
   }
 
@@ -77997,7 +78446,7 @@ class session : public session_shape<typename Job::described> {
   [[gnu::noinline]] void begin_run() {
     if (!replicas_[0]->weights.is_shared()) policy::template given_weights<first_plan>(replicas_[0]->weights.data());
     for (int i = 0; i < sizes::replicas_here(); ++i) {
-      if (i > 0) std::copy_n(replicas_[0]->weights.data(), layout::storage.floats, replicas_[i]->weights.data());
+      if (i > 0) copy_weights(*replicas_[0], *replicas_[i]);
       replicas_[i]->copied.fill(0);
     }
     if (!std::exchange(weights_changed_, replicas_[0]->weights.changes_elsewhere())) return;
@@ -78018,7 +78467,6 @@ class session : public session_shape<typename Job::described> {
     replicas_[0]->share_weights_of(*other.replicas_[0], graph.is_stateful());
     weights_changed_ = true;
   }
-  [[nodiscard]] aligned_block& memory_of_weights(int replica = 0) { return replicas_[replica]->weights; }
   /// Forgets micro-batches whose weights have not been updated yet.
   void begin_accumulation() { accumulated_ = 0; }
 
@@ -78061,25 +78509,6 @@ class session : public session_shape<typename Job::described> {
   static constexpr bool is_packed = weight_layout<typename Job::model, architecture>::template is_packed<Parameter>;
   template <std::size_t Parameter>
   using packed = typename weight_layout<typename Job::model, architecture>::template packed<Parameter>;
-
-  /// Copies one of the numbers that the optimizer keeps with each element of a parameter, from or to its row-major
-  /// shape; of all replicas if each holds a part, or else from the first one.
-  template <std::size_t Parameter>
-  void read_optimizer_slot(int slot, float* row_major) const {
-    aligned_block const stored(sizes::weights.size[Parameter]);
-    for_each_state_part<Parameter>(slot, [&](float const* part, auto elements) {
-      std::copy_n(part, elements.last - elements.first, stored.data() + elements.first);
-    });
-    layout::template unpack<Parameter>(stored.data(), row_major);
-  }
-  template <std::size_t Parameter>
-  void write_optimizer_slot(int slot, float const* row_major) {
-    aligned_block const stored(sizes::weights.size[Parameter]);
-    layout::template pack<Parameter>(row_major, stored.data());
-    for_each_state_part<Parameter>(slot, [&](float* part, auto elements) {
-      std::copy_n(stored.data() + elements.first, elements.last - elements.first, part);
-    });
-  }
 
   /// The progress of training. Setting it drops micro-batches whose gradients have not updated the weights yet.
   [[nodiscard]] training_progress progress() const {
@@ -78148,6 +78577,8 @@ class session : public session_shape<typename Job::described> {
 
  private:
   friend class gradient_run<session>;
+  using memory_base = session_memory<sizes>;
+  using memory_base::copy_weights, memory_base::is_used_here, memory_base::pointers_, memory_base::replicas_;
   using layout = weight_layout<typename Job::model, architecture>;
   using execution_type = pipeline_execution<session>;
   static constexpr int workers = sizes::workers;
@@ -78156,26 +78587,22 @@ class session : public session_shape<typename Job::described> {
   void initialize_weights(std::uint64_t seed) {
     // Gradients are not in use yet: their memory takes the values before they are packed, and is left with zeros.
     constexpr bool in_gradients = sizes::trains && !sizes::splits;
-    aligned_block const unpacked(in_gradients ? 0 : layout::storage.floats);
+    constexpr long long most = [] {
+      long long floats = 0;
+      for (auto const& parameter : graph.parameters) floats = std::max<long long>(floats, parameter.size());
+      return floats;
+    }();
+    aligned_block const unpacked(in_gradients ? 0 : most);
     float* const scratch = in_gradients ? replicas_[0]->gradients.data() : unpacked.data();
-    for_each_index<layout::storage.count>([&]<int Parameter>() { initialize_weight<Parameter>(seed, scratch); });
+    for_each_index<layout::storage.count>([&]<int Parameter>() {
+      if (is_used_here(Parameter)) initialize_weight<Parameter>(seed, scratch);
+    });
   }
   template <std::size_t Parameter>
   void initialize_weight(std::uint64_t seed, float* scratch) {
     policy::template initial_values<first_plan, Parameter>(seed, scratch);
     layout::template write<Parameter>(scratch, replicas_[0]->weights.data());
     std::fill_n(scratch, graph.parameters[Parameter].size(), 0.0F);
-  }
-
-  /// each(part, elements) for each replica's part of one of a parameter's numbers, that of the first one last.
-  template <std::size_t Parameter, class Each>
-  void for_each_state_part(int slot, Each const& each) const {
-    constexpr auto offset = sizes::state_offset(Parameter);
-    for (int i = sizes::replicas_here(); i-- > 0;) {
-      auto elements = kernels::share::range{0, sizes::weights.size[Parameter]};
-      if constexpr (sizes::shards_state) elements = kernels::shard_of(elements.last, i, replicas);
-      each(replicas_[i]->state.data() + offset + slot * sizes::all_state_floats, elements);
-    }
   }
 
   template <class Feed, class Results>
@@ -78230,8 +78657,6 @@ class session : public session_shape<typename Job::described> {
     accumulated_ = static_cast<int>((accumulated_ + done.micro_batches) % accumulation_steps);
   }
 
-  owned<memory_type> replicas_[replicas];
-  std::array<memory_type*, static_cast<std::size_t>(replicas)> pointers_{};
   std::uint64_t seed_;
   std::uint64_t steps_ = 0;  // of training, of all replicas
   std::int64_t updates_ = 0;
@@ -79546,6 +79971,14 @@ class trained_model : public trainable {
 
 namespace stagecraft::trainers {
 
+/// The type of a predictor on a machine: `type<Predictor>`. A specialisation for several processes says what they agree
+/// on.
+template <class Machine>
+struct predictor_on {
+  template <class Predictor>
+  using type = Predictor;
+};
+
 /// Reports E4095 for a function that a predictor cannot have, since it needs a loss.
 template <fixed_name Function>
 struct no_loss {
@@ -79733,9 +80166,9 @@ class model_predictor : trained_model<session_of_run<M, Settings::value, Machine
 };
 
 template <class M, auto Inference, class Machine>
-using predictor_or_stand_in =
-    std::conditional_t<run_problem<M, Inference, Machine, false>().failed(), invalid_predictor<>,
-                       model_predictor<M, settings_of<Inference>, Machine>>;
+using predictor_or_stand_in = std::conditional_t<
+    run_problem<M, Inference, Machine, false>().failed(), invalid_predictor<>,
+    typename predictor_on<Machine>::template type<model_predictor<M, settings_of<Inference>, Machine>>>;
 
 }  // namespace stagecraft::trainers
 
@@ -81274,6 +81707,10 @@ constexpr tensor composed_words::local_response_normalization(tensor x, int size
   tensor sum = ops().slice(padded, axis, 0, length);
   for (int i = 1; i < size; ++i) sum = sum + ops().slice(padded, axis, i, length);
   return x * exp(log(sum * (alpha / static_cast<float>(size)) + bias) * -beta);
+}
+constexpr tensor composed_words::quantize(tensor x, float scale, bytes_from range) {
+  constexpr int most = 255;
+  return minimum(maximum(round(x / scale), static_cast<float>(range.least)), static_cast<float>(range.least + most));
 }
 
 }  // namespace stagecraft::operations

@@ -301,6 +301,9 @@ def check_settings(scratch):
         for _ in range(20):
             for model in "scores", "other":
                 server.predict(model, pixels=[PIXELS], size=[SIZE])
+        server.ask("POST", "/v2/models/scores/trace/setting", {"trace_rate": 1, "trace_count": 1})
+        parent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
+        server.ask("POST", "/v1/models/scores:predict", {"instances": [{"pixels": PIXELS, "size": SIZE}]}, {"traceparent": parent})
         check("back to that of all", server.ask("POST", "/v2/models/scores/trace/setting", {"trace_rate": None})[1]["trace_rate"] == "1000")
         for text, body in (("trace file location can not be updated", {"trace_file": "a"}), ("unknown trace setting", {"trace_x": "1"}), ("Expect only one trace level", {"trace_level": ["OFF", "TIMESTAMPS"]}),
                            ("is not here", {"trace_level": ["TENSORS"]}), ("expected a number from 1 on", {"trace_rate": "0"})):
@@ -309,9 +312,10 @@ def check_settings(scratch):
         check("no such model", server.ask("GET", "/v2/models/none/trace/setting")[0] == 404)
         check("extensions", {"trace", "logging"} <= set(server.ask("GET", "/v2")[1]["extensions"]))
         err = server.end()
-        check("each call is logged", err.count("model 'scores': version 1: a call of 1 samples has succeeded in ") == 20, err)
+        check("each call is logged", err.count("model 'scores': version 1: a call of 1 samples has succeeded in ") == 21, err)
     found = json.loads(trace.read_text())
-    check("a trace", len(found) == 6 and all(each["model_name"] == "scores" and each["model_version"] == 1 for each in found[::2]) and
+    check("a trace of another's trace", found[-2].get("traceparent") == parent and "traceparent" not in found[0], found)
+    check("a trace", len(found) == 8 and all(each["model_name"] == "scores" and each["model_version"] == 1 for each in found[::2]) and
           all(a["id"] == b["id"] and [t["name"] for t in b["timestamps"]] == ["REQUEST_START", "REQUEST_END"] and b["timestamps"][0]["ns"] < b["timestamps"][1]["ns"]
               for a, b in zip(found[::2], found[1::2])), found)
     with serve("--model", f"scores={FOLDER / 'scores'}") as server:

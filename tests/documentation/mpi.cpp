@@ -48,3 +48,10 @@ void go_on() {
   sc::callbacks::backup_and_restore backup(model, "backup");  // the first rank reads it, all go on from there
   model.fit(x, y, {.epochs = 50, .callbacks = {&backup}, .initial_epoch = backup.initial_epoch()});
 }
+
+inline constexpr auto infers = sc::inference{.batch_size = 16, .steps_per_execution = 4};
+void predict_on_ranks(std::vector<sc::weight_array> const& weights) {
+  sc::predictor<in_stages, infers, sc::cluster<sc::host<1>, sc::ranks{2}>> model;
+  if (model.rank() == 0) model.set_weights(weights);  // or load
+  auto const outputs = model.predict(x);              // all ranks call it, and all get the outputs
+}

@@ -2,6 +2,7 @@
 // Layers whose input and kernel are whole numbers of 8 bits: their sums are exact, also above 2^24, on any number of
 // threads; where floats have the sums, too, they give the same; and a normalization after them is not in their kernel.
 #include <stagecraft/description/inference.hpp>
+#include <stagecraft/operations/words.hpp>
 #include <stagecraft/pipeline.hpp>
 #include <stagecraft/training/predictor.hpp>
 
@@ -31,6 +32,16 @@ struct pictures : sc::functional<pictures<OfBytes>> {
     auto b = batch_normalization()(conv2d(9, 1, {.use_bias = false, .input_bytes = bytes})(x));
     return concatenate()(flatten()(a), flatten()(b));
   }
+};
+
+/// A dense layer of 8 bits as a program writes it: the words round what floats say.
+struct bytes_of : sc::layer<bytes_of> {
+  static constexpr std::string_view class_name = "bytes_of";
+
+  constexpr auto call(auto& ops, auto x) const { return ops.quantize(x, 0.25F, sc::bytes_from(-120)); }
+};
+struct rounded_numbers : sc::functional<rounded_numbers> {
+  static constexpr auto build(auto& model) { return bytes_of()(model.input(7)); }
 };
 
 float number(unsigned& state, int least, int count) {
@@ -89,4 +100,10 @@ TEST_CASE("layers of bytes give what layers of floats give") {
   unsigned state = 3;
   for (float& value : x) value = number(state, -3, 256);
   CHECK(bytes.predict(x) == floats.predict(x));
+}
+
+TEST_CASE("quantize rounds to the even one of two, and to the ends of the range") {
+  sc::predictor<rounded_numbers, sc::inference{.batch_size = 1}> model;
+  xt::xtensor<float, 2> const x{{0.125F, 0.375F, -0.375F, 33.6F, 33.9F, -30.1F, 1e9F}};
+  CHECK(model.predict(x) == xt::xtensor<float, 2>{{0, 2, -2, 134, 135, -120, 135}});
 }

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <doctest/doctest.h>
 #include <string>
+#include <utility>
 #include <vector>
 #include <xtensor/xtensor.hpp>
 
@@ -98,6 +99,47 @@ constexpr sc::training described{.optimizer = sc::optimizers::adam{},
                                  .replicated_metric_reduction_method = sc::replicated_metric_reduction_method::mean};
 
 }  // namespace
+
+namespace {
+
+constexpr sc::training sharded{.optimizer = sc::optimizers::adam{.global_clipnorm = 0.5F},
+                               .loss = sc::losses::sparse_categorical_crossentropy{},
+                               .batch_size = 8,
+                               .steps_per_execution = 2,
+                               .gradient_accumulation = {.gradient_accumulation_steps_per_replica = 2,
+                                                         .replicated_optimizer_state_sharding = true},
+                               .num_replicas = 4,
+                               .cross_replica_reduction = sc::cross_replica_reduction::mean};
+
+/// The weights after two trainings, and the optimizer's state where it is whole.
+template <class Trainer>
+std::pair<std::vector<sc::weight_array>, std::vector<sc::weight_array>> train_twice(samples const& of) {
+  Trainer model(5);
+  for (int i = 0; i < 2; ++i) model.fit(of.x, of.y, {.verbose = 0});
+  std::vector<sc::weight_array> state;
+  if (sc::mpi::rank_group::get().leads())
+    state = model.get_optimizer_weights();
+  else if constexpr (!Trainer::session_type::sizes::processes::is_alone)
+    CHECK_THROWS_WITH(static_cast<void>(model.get_optimizer_weights()), doctest::Contains("[E4180]"));
+  return {model.get_weights(), state};
+}
+
+}  // namespace
+
+TEST_CASE("the optimizer's state stays divided among the replicas of all ranks") {
+  using trainer = sc::trainer<network, sharded, four>;
+  using sizes = trainer::session_type::sizes;
+  static_assert(sizes::shards_state && sizes::state_floats(4) <= (sizes::weights.size[4] + 3) / 4 + 15);
+  samples const of(8 * 4 * 4);
+  auto const expected = train_twice<sc::trainer<network, sharded, sc::host<1>>>(of);
+  auto const before = sc::mpi::rank_group::get().bytes_sent();
+  auto const found = train_twice<trainer>(of);
+  CHECK(found.first == expected.first);
+  CHECK(found.second == expected.second);
+  CHECK(found.first.size() == 10);
+  CHECK(found.second.size() == (sc::mpi::rank_group::get().leads() ? 16 : 0));
+  CHECK((sc::mpi::rank_group::get().bytes_sent() > before) == (trainer::ranks_here() > 1));
+}
 
 TEST_CASE("four replicas on one, two or four ranks have the bits of one process") {
   samples const of(8 * 4 * 8 + 5);  // the last batches are left out

@@ -68,11 +68,17 @@ def others(processes, rank):
 
 
 def names_rank(text, rank, kind):
-    """Whether one line says which rank it was: mpirun's, or of the ranks."""
-    if kind == signal.SIGKILL and len(re.findall(rf"process rank {rank} .*signal 9", text)) == 1:
-        return True
+    """Whether one line says which rank it was, its host and the reason: mpirun's, or of the ranks. Once all ranks have
+    said that they are at their end, the others wait for MPI's: the first rank cannot know which one it misses then."""
     said = [line for line in text.splitlines() if line.startswith("stagecraft: rank")]
-    return len(said) == 1 and f": rank {rank} (" in said[0] and "[E4168]" in said[0]
+    if kind == signal.SIGKILL:
+        # Where mpirun took longer than the limit, a rank has said it, too.
+        return (len(re.findall(rf"process rank {rank} .*signal 9", text)) == 1 and len(said) <= 1 and
+                all(f": rank {rank} (" in line for line in said))
+    if len(said) != 1 or not re.search(r"stagecraft: rank \d of \d \(.+\): ", said[0]) or "[E4168]" not in said[0]:
+        return False
+    return bool(re.search(rf": rank {rank} \(.+\): expected (a message|the end of MPI) within", said[0]) or
+                ": another rank: expected the end of MPI within" in said[0])
 
 
 def main(mpirun, option, program, kills, seed="36"):
@@ -121,8 +127,8 @@ def main(mpirun, option, program, kills, seed="36"):
                     problems.append(f"still ran after {MOST_SECONDS} seconds")
                 if not hit:
                     problems.append(f"ended with code {code} by itself")
-                elif stopped_at_end:
-                    pass  # where MPI waits for it: the others end, without its name
+                elif code is None and not problems:
+                    pass  # MPI had ended everywhere: nothing waits for that process but mpirun
                 elif not names_rank(text, rank, kind):
                     problems.append(f"expected one line that names rank {rank}")
                 time.sleep(0.2)

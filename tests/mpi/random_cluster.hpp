@@ -55,7 +55,7 @@ struct on_ranks : equality<M, RowSeed> {
       for (auto const& [place, loss] : of_ranks) CHECK(loss == of_one.at(place));
     }
     if constexpr (staged::sizes::splits)
-      staged::sizes::processes::collect(actual);
+      staged::sizes::processes::collect(actual), staged::sizes::processes::share_state(actual, false);
     else
       staged::sizes::processes::share_weights(actual);  // states of normalizations are each replica's own
     auto const a = weights_of(expected), b = weights_of(actual);

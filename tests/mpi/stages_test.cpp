@@ -4,6 +4,8 @@
 #include <stagecraft/mpi.hpp>
 #include <cstdint>
 #include <doctest/doctest.h>
+#include <sys/mman.h>
+#include <unistd.h>
 #include <vector>
 #include <xtensor/xtensor.hpp>
 
@@ -113,12 +115,8 @@ TEST_CASE("ranks have the memory of their own stages") {
   for (int device = 0; device < sizes::devices; ++device) here += sizes::is_here(0, device) ? 1 : 0;
   CHECK(here >= 4 / group.count());
   CHECK(here <= (4 + group.count() - 1) / group.count());
-  // In floats: the gradients of the devices here, and a block for each of them.
+  // A block for each of the devices here.
   sc::engine::pipeline_memory<sizes> const own(0, 16, 0);
-  std::size_t gradients = 0;
-  for (std::size_t i = 0; i < sizes::weights.count; ++i)
-    if (sizes::is_here(0, sizes::device_of_weight(i))) gradients += static_cast<std::size_t>(sizes::weights.size[i]);
-  CHECK(own.gradients.size() == gradients);
   for (int device = 0; device < sizes::devices; ++device) {
     CHECK((own.blocks[device].size() > 0) == sizes::is_here(0, device));
     CHECK((own.workspaces[device].size() > 0) == sizes::is_here(0, device));
@@ -132,4 +130,93 @@ TEST_CASE("ranks have the memory of their own stages") {
     CHECK_THROWS_WITH(model(x), doctest::Contains("[E4180]"));
   else
     CHECK(model(x).shape()[0] == batch_size);
+}
+
+namespace {
+
+constexpr sc::pipelining_options grouped{.gradient_accumulation_steps_per_replica = micro_batches};
+template <int Count, sc::stage_placement By, sc::whole_model End = sc::whole_model::on_all_ranks>
+using placed = sc::cluster<sc::host<1>, sc::ranks{.count = Count, .timeout_s = 30, .placement = By, .at_end = End}>;
+constexpr sc::inference infers{.batch_size = batch_size, .steps_per_execution = 4};
+
+}  // namespace
+
+TEST_CASE("two replicas whose stages are on ranks by stage, and a predictor whose stages are on ranks") {
+  using by_stage = placed<8, sc::stage_placement::by_stage>;
+  using trainer = sc::trainer<staged, described<grouped, 2>, by_stage>;
+  static_assert(trainer::session_type::sizes::splits);
+  auto const expected = train<sc::trainer<staged, described<grouped, 2>, sc::host<1>>>();
+  auto const found = train<trainer>();
+  CHECK(found == expected);
+  // Where ranks are as many as stages, each has one stage of both replicas.
+  auto& group = sc::mpi::rank_group::get();
+  if (group.count() == 4) {
+    for (int device = 0; device < 4; ++device) {
+      CHECK(trainer::session_type::sizes::process_of(0, device) == device);
+      CHECK(trainer::session_type::sizes::process_of(1, device) == device);
+    }
+  }
+
+  using predictor = sc::predictor<staged, infers, cluster<4>>;
+  predictor model(9);
+  if (predictor::rank() == 0) model.set_weights(found.weights);
+  auto const predicted = model.predict(samples(37));
+  CHECK(std::vector<float>(predicted.begin(), predicted.end()) == found.predictions);
+  xt::xtensor<float, 2> const x = samples(batch_size);
+  if (group.count() > 1)
+    CHECK_THROWS_WITH(model(x), doctest::Contains("[E4180]"));
+  else
+    CHECK(model(x).shape()[0] == batch_size);
+}
+
+namespace {
+
+using wide = sc::pipelined<sc::sequential<input{12}, dense{256}, dense{256}, dense{256}, dense{256}, dense{3}>,
+                           sc::stages<0, 0, 1, 2, 3>>;
+constexpr sc::training of_wide{.optimizer = sc::optimizers::adam{},
+                               .loss = sc::losses::sparse_categorical_crossentropy{.from_logits = true},
+                               .batch_size = 2,
+                               .steps_per_execution = 8,
+                               .pipeline = grouped};
+
+/// The part of the floats whose pages are in memory.
+double part_in_memory(float const* floats, long long count) {
+  auto const page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
+  auto const first = (reinterpret_cast<std::uintptr_t>(floats) + page - 1) / page * page;
+  auto const last = reinterpret_cast<std::uintptr_t>(floats + count) / page * page;
+  std::vector<unsigned char> pages((last - first) / page);
+  REQUIRE(::mincore(reinterpret_cast<void*>(first), last - first, pages.data()) == 0);
+  double there = 0;
+  for (unsigned char const each : pages) there += each & 1U;
+  return there / static_cast<double>(pages.size());
+}
+
+}  // namespace
+
+TEST_CASE("ranks other than the first have the weights, gradients and state of their own stages alone") {
+  using trainer =
+      sc::trainer<wide, of_wide, placed<4, sc::stage_placement::by_replica, sc::whole_model::on_first_rank>>;
+  using sizes = trainer::session_type::sizes;
+  trainer model(3);
+  auto const x = samples(2 * 8);
+  auto const y = labels(2 * 8);
+  for (int i = 0; i < 2; ++i) model.fit(x, y, {.verbose = 0});
+  CHECK(model.evaluate(x, y, {.verbose = 0})[0] > 0);
+  auto const& own = model.session().memory_of_replica(0);
+  int large = 0;
+  for (std::size_t i = 0; i < sizes::weights.count; ++i) {
+    if (sizes::weights.size[i] < 60'000) continue;
+    ++large;
+    bool const here = sizes::is_here(0, sizes::device_of_weight(i)), sees = here || trainer::rank() == 0;
+    auto const has = [&](float const* floats, bool expected) {
+      CHECK(part_in_memory(floats, sizes::weights.size[i]) >= (expected ? 0.9 : 0.0));
+      CHECK(part_in_memory(floats, sizes::weights.size[i]) <= (expected ? 1.0 : 0.1));
+    };
+    has(own.weights.data() + sizes::weights.offset[i], sees);
+    has(own.gradients.data() + sizes::weights.offset[i], here);
+    for (int slot = 0; slot < sizes::slots; ++slot)
+      has(own.state.data() + sizes::state_offset(i) + slot * sizes::all_state_floats, sees);
+  }
+  CHECK(large == 3);
+  if (trainer::rank() > 0) CHECK_THROWS_WITH(static_cast<void>(model.get_weights()), doctest::Contains("[E4180]"));
 }

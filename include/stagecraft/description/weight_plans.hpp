@@ -106,9 +106,8 @@ struct plan_of_initializer : weight_plan<trace_of_initializer<Initializer, Whole
 constexpr bool has_weight_lowering(operations::plan_view const& plan) {
   for (int const id : plan.forward) {
     auto const& [what, shape, first, operands, has_gradient, type] = plan.nodes[id];
-    bool const is_known = is_alias(what) || what.is<operations::map>() || what.is<operations::reduce>() ||
-                          what.is<operations::broadcast>() || what.is<operations::input>() ||
-                          what.is<operations::constant>();
+    bool const is_known = is_alias(what) || what.is_any<operations::map, operations::reduce, operations::broadcast,
+                                                        operations::input, operations::constant>();
     if (!is_known) return false;
   }
   return true;

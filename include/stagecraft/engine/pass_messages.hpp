@@ -79,7 +79,7 @@ class pass_messages {
       std::vector<float> message;
       for_each_part(own, micro_batch, process, true,
                     [&](float const* part, long long floats) { message.insert(message.end(), part, part + floats); });
-      processes::post(process, Pass, std::move(message));
+      processes::post(process, number_of(own), std::move(message));
     }
   }
   /// Waits until the pass has finished `count` micro-batches in another process.
@@ -88,7 +88,7 @@ class pass_messages {
       long long floats = 0;
       for_each_part(own, known, processes::number(), false, [&](float*, long long of_part) { floats += of_part; });
       std::vector<float> message(static_cast<std::size_t>(floats));
-      processes::take(Sizes::process_of(own.replica, device), Pass, message);
+      processes::take(Sizes::process_of(own.replica, device), number_of(own), message);
       float const* from = message.data();
       for_each_part(own, known, processes::number(), false, [&](float* part, long long of_part) {
         std::copy_n(from, of_part, part);
@@ -104,6 +104,8 @@ class pass_messages {
   }
 
  private:
+  /// Two processes may exchange messages of a pass for several replicas.
+  [[nodiscard]] static int number_of(memory_type const& own) { return own.replica * table.passes() + Pass; }
   [[nodiscard]] static auto& samples_of(memory_type& own, std::int64_t micro_batch) {
     return own.samples[micro_batch % Sizes::template samples_alive<Mode>];
   }
@@ -147,9 +149,10 @@ class early_gradients {
 
  public:
   /// A gradient is final when the step is done: each layer is called once, and nothing is summed in 16 bits or moved.
-  static constexpr bool exist = Pass == 1 && !Sizes::processes::is_alone && !Sizes::splits && Sizes::stages == 1 &&
-                                Sizes::trains && Sizes::replicas > 1 && Sizes::workers == 1 && !Sizes::halves &&
-                                !Sizes::fetches_gradients && Sizes::gradient_floats == Sizes::weights.floats;
+  static constexpr bool exist = Pass == 1 && !Sizes::processes::is_alone && !Sizes::splits && !Sizes::shards_state &&
+                                Sizes::stages == 1 && Sizes::trains && Sizes::replicas > 1 && Sizes::workers == 1 &&
+                                !Sizes::halves && !Sizes::fetches_gradients &&
+                                Sizes::gradient_floats == Sizes::weights.floats;
 
  private:
   /// The last backward step of each layer; 0 of a layer without one.

@@ -111,7 +111,7 @@ struct pipeline_sizes : session_shape<typename Job::described> {
     if constexpr (processes::is_alone)
       return Replicas;
     else if constexpr (splits)
-      return (processes::first_of(processes::number() + 1, Replicas * devices) - 1) / devices - first_replica() + 1;
+      return split_replicas<pipeline_sizes>::here().count;
     else
       return processes::replicas_here(Replicas);
   }
@@ -119,7 +119,7 @@ struct pipeline_sizes : session_shape<typename Job::described> {
     if constexpr (processes::is_alone)
       return 0;
     else if constexpr (splits)
-      return processes::first_of(processes::number(), Replicas * devices) / devices;
+      return split_replicas<pipeline_sizes>::here().first;
     else
       return processes::first_replica(Replicas);
   }
@@ -127,7 +127,7 @@ struct pipeline_sizes : session_shape<typename Job::described> {
   [[nodiscard]] static int process_of(int replica, int device)
     requires(splits)
   {
-    return processes::process_of(replica * devices + device, Replicas * devices);
+    return processes::process_of(replica, Replicas, device, devices);
   }
   [[nodiscard]] static constexpr bool is_here([[maybe_unused]] int replica, [[maybe_unused]] int device) {
     if constexpr (splits)
@@ -136,18 +136,11 @@ struct pipeline_sizes : session_shape<typename Job::described> {
       return true;
   }
   /// The replicas whose samples this process reads: those whose first stage it has.
-  struct fed_replicas {
-    int first = 0;
-    int count = 0;
-  };
-  [[nodiscard]] static constexpr fed_replicas fed_here() {
-    fed_replicas result{first_replica(), replicas_here()};
-    if constexpr (splits) {
-      int const device = table<main_mode>().device_of_stage(0);
-      if (!is_here(result.first + result.count - 1, device)) --result.count;
-      if (result.count > 0 && !is_here(result.first, device)) ++result.first, --result.count;
-    }
-    return result;
+  [[nodiscard]] static constexpr some_replicas fed_here() {
+    if constexpr (splits)
+      return split_replicas<pipeline_sizes>::fed();
+    else
+      return {first_replica(), replicas_here()};
   }
   static constexpr long long all_targets = shape::has_losses ? shape::target_offset(shape::end_count) : 0;
   static constexpr long long all_scales = shape::has_losses ? shape::scale_offset(shape::end_count) : 0;
@@ -294,13 +287,13 @@ struct pipeline_memory {
   /// @param widened_floats  what each device has for tensors as floats, if they are stored in 16 bits
   [[gnu::cold]] pipeline_memory(int number, long long workspace_floats, long long widened_floats)
       : replica(number),
-        weights(Sizes::weights.floats),
-        gradients(gradients_here(number)),
-        halves(Sizes::halves ? (Sizes::gradient_floats + 1) / 2 : 0),
-        state(Sizes::all_state_floats * Sizes::slots),
-        local_weights(Sizes::fetches_weights ? Sizes::weights.floats : 0),
-        local_gradients(Sizes::fetches_gradients ? Sizes::gradient_floats : 0),
-        local_halves(Sizes::fetches_gradients && Sizes::halves ? (Sizes::gradient_floats + 1) / 2 : 0),
+        weights(of_weights(Sizes::weights.floats)),
+        gradients(of_weights(Sizes::gradient_floats)),
+        halves(of_weights(Sizes::halves ? (Sizes::gradient_floats + 1) / 2 : 0)),
+        state(of_weights(Sizes::all_state_floats * Sizes::slots)),
+        local_weights(of_weights(Sizes::fetches_weights ? Sizes::weights.floats : 0)),
+        local_gradients(of_weights(Sizes::fetches_gradients ? Sizes::gradient_floats : 0)),
+        local_halves(of_weights(Sizes::fetches_gradients && Sizes::halves ? (Sizes::gradient_floats + 1) / 2 : 0)),
         local_state(Sizes::fetches_state ? Sizes::devices * Sizes::largest_state * Sizes::slots : 0),
         targets(Sizes::most_targets * Sizes::all_targets),
         scales(Sizes::most_targets * Sizes::all_scales),
@@ -350,16 +343,11 @@ struct pipeline_memory {
     return true;
   }
 
-  /// Room for the gradients of the devices that are in this process.
-  [[nodiscard]] static aligned_block gradients_here([[maybe_unused]] int number) {
-    if constexpr (Sizes::splits && Sizes::trains) {
-      auto const [first, last] =
-          gradient_storage_of<typename Sizes::job::described, typename Sizes::architecture>.range_of(
-              [&](std::size_t weight) { return Sizes::is_here(number, Sizes::device_of_weight(weight)); });
-      return aligned_block::only(first, last);
-    } else {
-      return aligned_block(Sizes::gradient_floats);
-    }
+  /// A block in the weights' layout. Where devices of a replica are in other processes, their weights take no memory.
+  [[nodiscard]] static aligned_block of_weights(long long floats) {
+    if constexpr (Sizes::splits)
+      if (floats > 0) return aligned_block::of_pages(floats, Sizes::processes::pages);
+    return aligned_block(floats);
   }
 
   int replica;

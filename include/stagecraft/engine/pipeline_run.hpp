@@ -185,6 +185,8 @@ class pipeline_run {
     if (!find_norms<0>(each, self)) return false;
     if constexpr (update::has_work())
       if (!each(update::apply)) return false;
+    if constexpr (!is_alone && replicas > 1 && update::shards)
+      if (!synchronize(self) || !alone_of_all(self, [this] { update::gather_weights(*memories_); })) return false;
     if constexpr (have_constraints<typename Session::first_plan>)
       if (!synchronize(self) || !each(update::constrain)) return false;
     if (sizes::scales_losses && !each(update::advance_loss_scale)) return false;
@@ -202,7 +204,11 @@ class pipeline_run {
   }
   /// The first thread exchanges the sums of this process's replicas for those of all, while the others wait.
   bool exchange(device_thread const& self) const {
-    return self.worker > 0 || alone(self, [this] { update::exchange(*memories_); });
+    return alone_of_all(self, [this] { update::exchange(*memories_); });
+  }
+  template <class Work>
+  static bool alone_of_all(device_thread const& self, Work const& work) {
+    return self.worker > 0 || alone(self, work);
   }
   /// Carries out `work` on the first of the threads that work together.
   template <class Work>
@@ -223,6 +229,9 @@ class pipeline_run {
       if (update::template waits_for_norms<Round> && !synchronize(self)) return false;
       if constexpr (update::template waits_for_norms<Round> && sizes::splits)
         if (!alone(self, [this] { update::share_norms(*memories_); })) return false;
+      if constexpr (update::template waits_for_norms<Round> && !is_alone && replicas > 1 && update::shards)
+        if (!alone_of_all(self, [this] { update::share_norms_of_shards(*memories_); }) || !synchronize(self))
+          return false;
       return find_norms<Round + 1>(each, self);
     }
     return true;

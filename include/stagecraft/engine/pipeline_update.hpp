@@ -39,12 +39,13 @@ class pipeline_update {
   using range = kernels::share::range;
   static constexpr int replicas = Sizes::replicas;
   static constexpr int slots = slots_of<Plan::training.optimizer>;
-  static constexpr bool shards = Sizes::shards_state || Sizes::shards_weights;
   template <std::size_t Parameter>
   using facts = weight_facts<Plan, Parameter>;
   using norms = update_norms<Sizes, Plan>;
 
  public:
+  /// True if each replica updates a shard of each weight.
+  static constexpr bool shards = Sizes::shards_state || Sizes::shards_weights;
   using all_replicas = std::array<memory_type*, static_cast<std::size_t>(replicas)>;
   using job = update_place<all_replicas>;
 
@@ -87,8 +88,23 @@ class pipeline_update {
     for (int i = 0; i < Sizes::replicas_here(); ++i) here[i] = gradients_of(*all[i]);
     if constexpr (Sizes::splits)
       Sizes::processes::template exchange_devices<Sizes, Plan>(here.data());
+    else if constexpr (shards)
+      Sizes::processes::template scatter_sums<Sizes, Plan>(here.data(), is_shared.data());
     else
       Sizes::processes::template exchange<Plan>(here.data(), Plan::weights.floats);
+  }
+  /// The weights of the shards of this process's replicas, and of all other processes', become those of all replicas.
+  static void gather_weights(all_replicas const& all) {
+    std::array<float*, static_cast<std::size_t>(replicas)> here{};
+    for (int i = 0; i < Sizes::replicas_here(); ++i) here[i] = all[i]->weights.data();
+    Sizes::processes::template gather_weights<Sizes>(here.data(), is_shared.data());
+  }
+  /// The sums of squares that each replica has found for its shard become known to all.
+  static void share_norms_of_shards(all_replicas const& all) {
+    auto& sums = all[0]->norms.sums;
+    for (int i = 1; i < Sizes::replicas_here(); ++i) sums[all[i]->replica] = all[i]->norms.sums[all[i]->replica];
+    Sizes::processes::gather(sums.data(), sizeof sums[0], replicas);
+    for (int i = 1; i < Sizes::replicas_here(); ++i) all[i]->norms.sums = sums;
   }
   /// The sums of squares, or the penalties, that each process has found for its devices' weights become known to all.
   /// They are the same for each replica.
@@ -163,7 +179,7 @@ class pipeline_update {
         if constexpr (!sums_apart) sum_calls_of_share(what.device, memory);
         for_each_weight(what.device, [&]<std::size_t Parameter>() {
           auto elements = range{0, Plan::weights.size[Parameter]};
-          if constexpr (shards) elements = kernels::shard_of(elements.last, what.replica, replicas);
+          if constexpr (shards) elements = kernels::shard_of(elements.last, what.own().replica, replicas);
           apply_to<Parameter>(what, memory, elements);
           if constexpr (shards && !Sizes::shards_weights) give<Parameter>(what.all, what.replica, elements);
         });
@@ -209,6 +225,11 @@ class pipeline_update {
 
  private:
   using parameters = std::make_index_sequence<Plan::weights.count>;
+  /// The weights that replicas update for each other.
+  static constexpr std::array<bool, Plan::weights.count + 1> is_shared =
+      []<std::size_t... Parameter>(std::index_sequence<Parameter...>) {
+        return std::array<bool, sizeof...(Parameter) + 1>{facts<Parameter>::is_trained..., false};
+      }(parameters{});
 
   static float* gradients_of(memory_type& own) {
     return (Sizes::fetches_gradients ? own.local_gradients : own.gradients).data();
@@ -262,7 +283,7 @@ class pipeline_update {
     if constexpr (slots == 0) return {};
     auto begin = elements.first;
     if constexpr (Sizes::shards_state)
-      begin -= kernels::shard_of(Plan::weights.size[Parameter], what.replica, replicas).first;
+      begin -= kernels::shard_of(Plan::weights.size[Parameter], what.own().replica, replicas).first;
     return {what.own().state.data() + Sizes::state_offset(Parameter) + begin, Sizes::all_state_floats};
   }
 
@@ -342,8 +363,8 @@ class pipeline_update {
   static void give(all_replicas const& all, int replica, range elements) {
     constexpr auto offset = Plan::weights.offset[Parameter];
     float const* const from = all[replica]->weights.data() + offset;
-    for (std::size_t i = 0; i < all.size(); ++i)
-      if (static_cast<int>(i) != replica)
+    for (int i = 0; i < Sizes::replicas_here(); ++i)
+      if (i != replica)
         std::copy(from + elements.first, from + elements.last, all[i]->weights.data() + offset + elements.first);
   }
 

@@ -13,6 +13,7 @@
 #include <stagecraft/engine/pipeline_run.hpp>
 #include <stagecraft/engine/policy/execution_policy.hpp>
 #include <stagecraft/engine/policy/weight_storage.hpp>
+#include <stagecraft/engine/session_memory.hpp>
 #include <stagecraft/engine/step_plan.hpp>
 #include <stagecraft/engine/trace.hpp>
 #include <stagecraft/engine/training_progress.hpp>
@@ -37,7 +38,8 @@ namespace stagecraft::engine {
 /// pass: nothing is locked or allocated. What a layer, `feed` or `results` throws ends the execution on all threads and
 /// comes out; weight updates are carried out whole or not at all.
 template <class Job>
-class session : public session_shape<typename Job::described> {
+class session : public session_shape<typename Job::described>,
+                public session_memory<pipeline_sizes<Job, Job::replicas>> {
  public:
   using model = typename Job::model;
   using architecture = typename Job::machine::architecture;
@@ -133,8 +135,8 @@ class session : public session_shape<typename Job::described> {
     requires calls_alone
   {
     if (weights_changed_) [[unlikely]]
-      begin_run();
-    alone_.kept_states = states;
+      return [=, this]() __attribute__((noinline, cold)) { begin_run(), call(x, y, states); }();
+    if constexpr (graph.is_stateful()) alone_.kept_states = states;
     pipeline_pass<session, execution_mode::inference, 0>::call(*pointers_[0], alone_, x, y);
   }
 
@@ -142,7 +144,7 @@ class session : public session_shape<typename Job::described> {
   [[gnu::noinline]] void begin_run() {
     if (!replicas_[0]->weights.is_shared()) policy::template given_weights<first_plan>(replicas_[0]->weights.data());
     for (int i = 0; i < sizes::replicas_here(); ++i) {
-      if (i > 0) std::copy_n(replicas_[0]->weights.data(), layout::storage.floats, replicas_[i]->weights.data());
+      if (i > 0) copy_weights(*replicas_[0], *replicas_[i]);
       replicas_[i]->copied.fill(0);
     }
     if (!std::exchange(weights_changed_, replicas_[0]->weights.changes_elsewhere())) return;
@@ -163,7 +165,6 @@ class session : public session_shape<typename Job::described> {
     replicas_[0]->share_weights_of(*other.replicas_[0], graph.is_stateful());
     weights_changed_ = true;
   }
-  [[nodiscard]] aligned_block& memory_of_weights(int replica = 0) { return replicas_[replica]->weights; }
   /// Forgets micro-batches whose weights have not been updated yet.
   void begin_accumulation() { accumulated_ = 0; }
 
@@ -206,25 +207,6 @@ class session : public session_shape<typename Job::described> {
   static constexpr bool is_packed = weight_layout<typename Job::model, architecture>::template is_packed<Parameter>;
   template <std::size_t Parameter>
   using packed = typename weight_layout<typename Job::model, architecture>::template packed<Parameter>;
-
-  /// Copies one of the numbers that the optimizer keeps with each element of a parameter, from or to its row-major
-  /// shape; of all replicas if each holds a part, or else from the first one.
-  template <std::size_t Parameter>
-  void read_optimizer_slot(int slot, float* row_major) const {
-    aligned_block const stored(sizes::weights.size[Parameter]);
-    for_each_state_part<Parameter>(slot, [&](float const* part, auto elements) {
-      std::copy_n(part, elements.last - elements.first, stored.data() + elements.first);
-    });
-    layout::template unpack<Parameter>(stored.data(), row_major);
-  }
-  template <std::size_t Parameter>
-  void write_optimizer_slot(int slot, float const* row_major) {
-    aligned_block const stored(sizes::weights.size[Parameter]);
-    layout::template pack<Parameter>(row_major, stored.data());
-    for_each_state_part<Parameter>(slot, [&](float* part, auto elements) {
-      std::copy_n(stored.data() + elements.first, elements.last - elements.first, part);
-    });
-  }
 
   /// The progress of training. Setting it drops micro-batches whose gradients have not updated the weights yet.
   [[nodiscard]] training_progress progress() const {
@@ -293,6 +275,8 @@ class session : public session_shape<typename Job::described> {
 
  private:
   friend class gradient_run<session>;
+  using memory_base = session_memory<sizes>;
+  using memory_base::copy_weights, memory_base::is_used_here, memory_base::pointers_, memory_base::replicas_;
   using layout = weight_layout<typename Job::model, architecture>;
   using execution_type = pipeline_execution<session>;
   static constexpr int workers = sizes::workers;
@@ -301,26 +285,22 @@ class session : public session_shape<typename Job::described> {
   void initialize_weights(std::uint64_t seed) {
     // Gradients are not in use yet: their memory takes the values before they are packed, and is left with zeros.
     constexpr bool in_gradients = sizes::trains && !sizes::splits;
-    aligned_block const unpacked(in_gradients ? 0 : layout::storage.floats);
+    constexpr long long most = [] {
+      long long floats = 0;
+      for (auto const& parameter : graph.parameters) floats = std::max<long long>(floats, parameter.size());
+      return floats;
+    }();
+    aligned_block const unpacked(in_gradients ? 0 : most);
     float* const scratch = in_gradients ? replicas_[0]->gradients.data() : unpacked.data();
-    for_each_index<layout::storage.count>([&]<int Parameter>() { initialize_weight<Parameter>(seed, scratch); });
+    for_each_index<layout::storage.count>([&]<int Parameter>() {
+      if (is_used_here(Parameter)) initialize_weight<Parameter>(seed, scratch);
+    });
   }
   template <std::size_t Parameter>
   void initialize_weight(std::uint64_t seed, float* scratch) {
     policy::template initial_values<first_plan, Parameter>(seed, scratch);
     layout::template write<Parameter>(scratch, replicas_[0]->weights.data());
     std::fill_n(scratch, graph.parameters[Parameter].size(), 0.0F);
-  }
-
-  /// each(part, elements) for each replica's part of one of a parameter's numbers, that of the first one last.
-  template <std::size_t Parameter, class Each>
-  void for_each_state_part(int slot, Each const& each) const {
-    constexpr auto offset = sizes::state_offset(Parameter);
-    for (int i = sizes::replicas_here(); i-- > 0;) {
-      auto elements = kernels::share::range{0, sizes::weights.size[Parameter]};
-      if constexpr (sizes::shards_state) elements = kernels::shard_of(elements.last, i, replicas);
-      each(replicas_[i]->state.data() + offset + slot * sizes::all_state_floats, elements);
-    }
   }
 
   template <class Feed, class Results>
@@ -375,8 +355,6 @@ class session : public session_shape<typename Job::described> {
     accumulated_ = static_cast<int>((accumulated_ + done.micro_batches) % accumulation_steps);
   }
 
-  owned<memory_type> replicas_[replicas];
-  std::array<memory_type*, static_cast<std::size_t>(replicas)> pointers_{};
   std::uint64_t seed_;
   std::uint64_t steps_ = 0;  // of training, of all replicas
   std::int64_t updates_ = 0;

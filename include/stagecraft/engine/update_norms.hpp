@@ -154,7 +154,7 @@ class update_norms {
     if (norm < 0) return 0;
     double sum = 0;
     for (std::size_t shard = 0; shard < static_cast<std::size_t>(replicas); ++shard)
-      sum += (shards ? *all[shard] : own).norms.sums[shard][weight][norm];
+      sum += (shards && Sizes::processes::is_alone ? *all[shard] : own).norms.sums[shard][weight][norm];
     return sum;
   }
 };

@@ -235,10 +235,9 @@ struct rules_of_trace {
     is_valid = moves_only = true;
     for (operations::node const& each : traced.list.nodes) {
       auto const& what = each.what;
-      moves_only = moves_only &&
-                   (what.is<operations::input>() || what.is<operations::reshape>() || what.is<operations::slice>() ||
-                    what.is<operations::pad>() || what.is<operations::concatenate>() ||
-                    what.is<operations::transpose>() || what.is<operations::broadcast>());
+      moves_only =
+          moves_only && (what.is_any<operations::input, operations::reshape, operations::slice, operations::pad,
+                                     operations::concatenate, operations::transpose, operations::broadcast>());
     }
   }
 };

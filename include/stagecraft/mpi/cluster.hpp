@@ -13,6 +13,15 @@
 
 namespace stagecraft {
 
+/// The order in which the stages' devices of all replicas are divided among ranks that have some of a replica's stages.
+enum class stage_placement {
+  by_replica,  ///< the devices of a replica, then those of the next one: stages send to ranks beside them
+  by_stage     ///< a device of all replicas, then the next device: gradients of a stage are summed within few ranks
+};
+
+/// The ranks that have all of a model whose stages are on several.
+enum class whole_model { on_all_ranks, on_first_rank };
+
 /// The processes of a cluster.
 struct ranks {
   int count = 1;           ///< the highest number of processes, 1 to 4096; a program runs on any divisor of it
@@ -20,6 +29,11 @@ struct ranks {
   /// The speed of a rank that is a host, as it was measured: 1e9 floating-point operations of training in a second.
   /// Only a profile reads it.
   double gigaflops = 0;
+  /// The place of stages on ranks. By stage, ranks have some of the stages of a replica whatever their number.
+  stage_placement placement = stage_placement::by_replica;
+  /// Who gets all weights and the optimizer's state when `fit` ends. Where the first rank alone does, others never have
+  /// memory of stages that they do not carry out, and their `get_weights` is an error (E4180).
+  whole_model at_end = whole_model::on_all_ranks;
 };
 
 /// The network between the hosts of a cluster. Only a profile reads it; a program that runs finds its own.
@@ -33,6 +47,11 @@ struct network {
 }  // namespace stagecraft
 
 namespace stagecraft::mpi {
+
+/// The number of a replica's device in the order of a placement.
+[[nodiscard]] constexpr int unit_of(stage_placement by, int replica, int replicas, int device, int devices) {
+  return by == stage_placement::by_stage ? device * replicas + replica : replica * devices + device;
+}
 
 template <class Machine>
 inline constexpr bool is_host = false;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A trainer on a cluster: all ranks call its functions, the first one shows and writes, and a failure of one ends all.
+// A trainer and a predictor on a cluster: all ranks call their functions, the first one shows and writes, and a failure
+// of one ends all.
 #pragma once
 
 #include <stagecraft/diagnostics/rooms.hpp>
@@ -7,6 +8,7 @@
 #include <stagecraft/mpi/placement.hpp>
 #include <stagecraft/mpi/rank_group.hpp>
 #include <stagecraft/mpi/rank_processes.hpp>
+#include <stagecraft/training/predictor.hpp>
 #include <stagecraft/training/trainer.hpp>
 #include <cstddef>
 #include <exception>
@@ -16,6 +18,32 @@
 #include <vector>
 
 namespace stagecraft::mpi {
+
+/// Carries out `work`, whose failure ends all ranks.
+template <class Work>
+auto together(Work const& work) {
+  try {
+    return work();
+  } catch (std::exception const& problem) {
+    rank_group::get().fail(problem.what());
+    throw;
+  }
+}
+/// The first rank alone shows and calls back.
+template <class Options>
+[[nodiscard]] Options options_of_rank(Options options) {
+  if (rank_group::get().leads()) return options;
+  options.verbose = 0;
+  options.callbacks = {};
+  return options;
+}
+/// Errors: E4180 stages are on several ranks.
+template <class Session>
+void check_stages(char const* what) {
+  if constexpr (Session::sizes::splits)
+    if (int const ranks = rank_group::get().count(); ranks > 1)
+      throw_data_error("E4180", "%s: expected all stages in this process, found them on %d ranks", what, ranks);
+}
 
 /// The type behind `trainer<Model, Training, cluster<...>>`. All ranks make it, and call `fit`, `evaluate` and
 /// `predict` with data of the same shapes, of which each reads the batches of its own replicas; all get the results.
@@ -35,38 +63,54 @@ class cluster_trainer : public Trainer {
   using typename Trainer::evaluation;
 
   training_history fit(sample_set const& x, sample_set const& y, fit_options const& options = {}) {
-    return fit_together([&] { return Trainer::fit(x, y, here(options)); });
+    return fit_together([&] { return Trainer::fit(x, y, options_of_rank(options)); });
   }
   template <class Data>
     requires requires { typename Data::fit_options; }
   training_history fit(Data const& dataset, typename Data::fit_options const& options = {}) {
-    return fit_together([&] { return Trainer::fit(dataset, here(options)); });
+    return fit_together([&] { return Trainer::fit(dataset, options_of_rank(options)); });
   }
   evaluation evaluate(sample_set const& x, sample_set const& y, evaluate_options const& options = {}) {
-    return together([&] { return Trainer::evaluate(x, y, here(options)); });
+    return together([&] { return Trainer::evaluate(x, y, options_of_rank(options)); });
   }
   template <class Data>
     requires requires { typename Data::fit_options; }
   evaluation evaluate(Data const& dataset, typename Data::evaluate_options const& options = {}) {
-    return together([&] { return Trainer::evaluate(dataset, here(options)); });
+    return together([&] { return Trainer::evaluate(dataset, options_of_rank(options)); });
   }
   auto predict(sample_set const& x, predict_options const& options = {}) {
-    return together([&] { return Trainer::predict(x, here(options)); });
+    return together([&] { return Trainer::predict(x, options_of_rank(options)); });
   }
   template <class Data>
     requires requires { typename Data::predict_options; }
   auto predict(Data const& dataset, typename Data::predict_options const& options = {}) {
-    return together([&] { return Trainer::predict(dataset, here(options)); });
+    return together([&] { return Trainer::predict(dataset, options_of_rank(options)); });
   }
 
   /// All stages in this process: a call of one rank. Errors: E4180 its stages are on several ranks.
   auto operator()(sample_set const& x) {
-    check_stages();
+    check_stages<typename Trainer::session_type>("a call of the model");
     return Trainer::operator()(x);
   }
   auto predict_on_batch(sample_set const& x) {
-    check_stages();
+    check_stages<typename Trainer::session_type>("predict_on_batch");
     return Trainer::predict_on_batch(x);
+  }
+
+  /// As a trainer's. Where `fit` ends with all of it on the first rank alone, other ranks have no copy: E4180.
+  [[nodiscard]] std::vector<weight_array> get_weights() const override {
+    if constexpr (Ranks.at_end == whole_model::on_first_rank)
+      if (rank() > 0) check_stages<typename Trainer::session_type>("get_weights");
+    return Trainer::get_weights();
+  }
+  [[nodiscard]] auto get_optimizer_weights() const {
+    if constexpr (Ranks.at_end == whole_model::on_first_rank)
+      if (rank() > 0) check_stages<typename Trainer::session_type>("get_optimizer_weights");
+    if constexpr (Trainer::session_type::keeps_state())
+      if (rank() > 0)
+        throw_data_error("E4180", "get_optimizer_weights: expected rank 0, which collects the shards, found rank %d",
+                         rank());
+    return Trainer::get_optimizer_weights();
   }
 
   void save(std::string const& path) const {
@@ -97,21 +141,6 @@ class cluster_trainer : public Trainer {
   [[nodiscard]] static int ranks_here() { return rank_group::get().count(); }
 
  private:
-  static void check_stages() {
-    if constexpr (Trainer::session_type::sizes::splits)
-      if (ranks_here() > 1)
-        throw_data_error("E4180", "a call of the model: expected all stages in this process, found them on %d ranks",
-                         ranks_here());
-  }
-  template <class Work>
-  auto together(Work const& work) {
-    try {
-      return work();
-    } catch (std::exception const& problem) {
-      rank_group::get().fail(problem.what());
-      throw;
-    }
-  }
   template <class Work>
   training_history fit_together(Work const& work) {
     return together([&] {
@@ -121,15 +150,6 @@ class cluster_trainer : public Trainer {
       return history;
     });
   }
-  template <class Options>
-  static Options here(Options options) {
-    if (rank() > 0) {
-      options.verbose = 0;
-      options.callbacks = {};
-    }
-    return options;
-  }
-
   /// All ranks take over what the first one needs to go on.
   void share_state(int when) {
     processes::agree({.what = when}, *this, true);
@@ -137,11 +157,7 @@ class cluster_trainer : public Trainer {
     auto known = this->progress();
     processes::share(&known, sizeof known);
     this->set_progress(known);
-    processes::share_weights(session);
-    using sizes = typename Trainer::session_type::sizes;
-    [&]<std::size_t... Parameter>(std::index_sequence<Parameter...>) {
-      [[maybe_unused]] int const done[]{0, (processes::template share_slots<Parameter>(session, 0), 0)...};
-    }(std::make_index_sequence<sizes::weights.count>{});
+    processes::share_state(session, when == engine::process_round::begin_of_fit);
   }
 
   struct agreement {
@@ -152,9 +168,69 @@ class cluster_trainer : public Trainer {
   agreement agreed_{*this};
 };
 
+/// The type behind `predictor<Model, Inference, cluster<...>>`. All ranks make it, and call `predict` with data of the
+/// same shapes; each runs its own replicas or stages, and all get the results. The weights are those of the first rank,
+/// so that it is enough if that one has loaded or set them. `operator()` and `set_weights` are calls of one rank.
+///
+/// Errors: as a predictor; E4166 to E4172, E4180.
+template <class Predictor, ranks Ranks>
+class cluster_predictor : public Predictor {
+  using processes = rank_processes<Ranks>;
+  using session_type = typename Predictor::session_type;
+
+ public:
+  using Predictor::predict;
+  using Predictor::Predictor;
+
+  auto predict(sample_set const& x, predict_options const& options = {}) {
+    return together([&] { return Predictor::predict(x, options_of_rank(options)); });
+  }
+  template <class Data>
+    requires requires { typename Data::predict_options; }
+  auto predict(Data const& dataset, typename Data::predict_options const& options = {}) {
+    return together([&] { return Predictor::predict(dataset, options_of_rank(options)); });
+  }
+
+  /// All stages in this process: a call of one rank. Errors: E4180 its stages are on several ranks.
+  auto operator()(sample_set const& x) {
+    check_stages<session_type>("a call of the model");
+    return Predictor::operator()(x);
+  }
+  auto predict_on_batch(sample_set const& x) {
+    check_stages<session_type>("predict_on_batch");
+    return Predictor::predict_on_batch(x);
+  }
+  /// Predictors of one process share weights; here each rank has its own.
+  void sharing_weights() = delete;
+
+  void save(std::string const& path) const {
+    if (rank() == 0) Predictor::save(path);
+  }
+  template <class... Options>
+  void save_weights(std::string const& path, Options const&... options) const {
+    if (rank() == 0) Predictor::save_weights(path, options...);
+  }
+
+  /// The number of this process, 0 for the first, and the number of processes.
+  [[nodiscard]] static int rank() { return rank_group::get().rank(); }
+  [[nodiscard]] static int ranks_here() { return rank_group::get().count(); }
+
+ private:
+  struct agreement {
+    explicit agreement(Predictor& model) { processes::template begin<session_type>(model.session().learning_rate()); }
+  };
+  agreement agreed_{*this};
+};
+
 }  // namespace stagecraft::mpi
 
 namespace stagecraft::trainers {
+
+template <class Machine, ranks Ranks, network Network>
+struct predictor_on<mpi::cluster_machine<Machine, Ranks, Network>> {
+  template <class Predictor>
+  using type = mpi::cluster_predictor<Predictor, Ranks>;
+};
 
 template <class Machine, ranks Ranks, network Network>
 struct trainer_on<mpi::cluster_machine<Machine, Ranks, Network>> {

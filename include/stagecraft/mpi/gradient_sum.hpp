@@ -7,6 +7,7 @@
 #include <stagecraft/mpi/rank_group.hpp>
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <vector>
 
 namespace stagecraft::mpi {
@@ -87,7 +88,7 @@ class gradient_sum {
     });
   }
 
-  static constexpr int first_tag = 1 << 14;  // above those of passes; MPI allows at least 2^15 - 1
+  static constexpr int first_tag = 16;  // below those of passes
   struct array {
     int member = 0;
     float* floats = nullptr;
@@ -120,6 +121,99 @@ class gradient_sum {
   std::vector<float const*> leaves_;
   rank_group::operation messages_ = rank_group::operation::part_of_another(rank_group::get());
   bool is_sent_ = false, is_added_ = false;
+};
+
+/// The sums of gradients where each replica has a shard of the optimizer's state: a rank gets those of the shards of
+/// its replicas, and sends the weights that become of them. `Sizes` are those of a session. The bytes are those of a
+/// gradient_sum of all. All ranks call its functions together.
+template <class Sizes>
+class shard_exchange {
+ public:
+  /// `here`: replicas of each rank. `is_shared[i]`: weight i is trained.
+  shard_exchange(int here, bool const* is_shared) : here_(here), is_shared_(is_shared) {}
+
+  /// `gradients`: those of this rank's replicas, of which `added` beside each other have been added up in the first.
+  template <class AddUp>
+  void scatter(float* const* gradients, int added, AddUp const& add_up) {
+    auto const sums = static_cast<std::size_t>(here_ / added), floats = floats_of(group_.rank());
+    rank_group::operation messages(group_);
+    begin(floats * sums);
+    for (int process = 0; process < group_.count(); ++process) {
+      auto& packed = packed_[static_cast<std::size_t>(process)];
+      for (int first = 0; first < here_; first += added) pack(gradients[first], process, packed);
+      float* const place = arrived_.data() + floats * sums * static_cast<std::size_t>(process);
+      if (process == group_.rank()) {
+        std::copy(packed.begin(), packed.end(), place);
+        continue;
+      }
+      messages.send(packed.data(), packed.size() * sizeof(float), process);
+      messages.receive(place, floats * sums * sizeof(float), process);
+    }
+    messages.wait();
+    std::vector<float const*> leaves;
+    for (std::size_t i = 0; i < sums * static_cast<std::size_t>(group_.count()); ++i)
+      leaves.push_back(arrived_.data() + floats * i);
+    std::vector<float> sum(floats);
+    add_up(leaves.data(), static_cast<int>(leaves.size()), sum.data(),
+           kernels::share::range{0, static_cast<std::int64_t>(floats)}, Sizes::replicas);
+    for (int i = 0; i < here_; ++i) unpack(sum.data(), group_.rank(), gradients[i]);
+  }
+
+  /// `weights`: those of this rank's replicas, each of which has all shards of this rank.
+  void gather(float* const* weights) {
+    rank_group::operation messages(group_);
+    begin(0);
+    pack(weights[0], group_.rank(), packed_[static_cast<std::size_t>(group_.rank())]);
+    auto const& own = packed_[static_cast<std::size_t>(group_.rank())];
+    for (int process = 0; process < group_.count(); ++process) {
+      if (process == group_.rank()) continue;
+      auto& packed = packed_[static_cast<std::size_t>(process)];
+      packed.resize(floats_of(process));
+      messages.receive(packed.data(), packed.size() * sizeof(float), process);
+      messages.send(own.data(), own.size() * sizeof(float), process);
+    }
+    messages.wait();
+    for (int process = 0; process < group_.count(); ++process)
+      if (process != group_.rank())
+        for (int i = 0; i < here_; ++i) unpack(packed_[static_cast<std::size_t>(process)].data(), process, weights[i]);
+  }
+
+ private:
+  void begin(std::size_t floats_of_process) {
+    packed_.resize(static_cast<std::size_t>(group_.count()));
+    for (auto& packed : packed_) packed.clear();
+    arrived_.resize(floats_of_process * static_cast<std::size_t>(group_.count()));
+  }
+  /// each(range) for the shards of a process's replicas, which follow each other in each weight.
+  template <class Each>
+  void for_each_range(int process, Each const& each) const {
+    for (std::size_t i = 0; i < Sizes::weights.count; ++i) {
+      if (!is_shared_[i]) continue;
+      auto const first = kernels::shard_of(Sizes::weights.size[i], process * here_, Sizes::replicas).first;
+      auto const last = kernels::shard_of(Sizes::weights.size[i], process * here_ + here_ - 1, Sizes::replicas).last;
+      if (first < last) each(kernels::share::range{Sizes::weights.offset[i] + first, Sizes::weights.offset[i] + last});
+    }
+  }
+  [[nodiscard]] std::size_t floats_of(int process) const {
+    std::size_t floats = 0;
+    for_each_range(process, [&](auto const& range) { floats += static_cast<std::size_t>(range.last - range.first); });
+    return floats;
+  }
+  void pack(float const* from, int process, std::vector<float>& to) const {
+    for_each_range(process, [&](auto const& range) { to.insert(to.end(), from + range.first, from + range.last); });
+  }
+  void unpack(float const* from, int process, float* to) const {
+    for_each_range(process, [&](auto const& range) {
+      std::copy_n(from, range.last - range.first, to + range.first);
+      from += range.last - range.first;
+    });
+  }
+
+  rank_group& group_ = rank_group::get();
+  int here_;
+  bool const* is_shared_;
+  std::vector<std::vector<float>> packed_;  // for, or of, each process; kept for the next sum, as is arrived_
+  std::vector<float> arrived_;
 };
 
 }  // namespace stagecraft::mpi

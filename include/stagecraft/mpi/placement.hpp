@@ -11,19 +11,22 @@
 
 namespace stagecraft::mpi {
 
-/// True if the ranks of a cluster cannot have equal numbers of whole replicas, and so have some of their stages.
+/// True if the ranks of a cluster cannot have equal numbers of whole replicas, or are not to, and so have some of their
+/// stages.
 template <class Job>
 inline constexpr bool splits_stages =
-    Job::replicas % Job::machine::processes.count != 0 && is_pipelined<typename Job::model>;
+    is_pipelined<typename Job::model> && (Job::replicas % Job::machine::processes.count != 0 ||
+                                          Job::machine::processes.placement == stage_placement::by_stage);
 
 /// Reports E2122, E2123.
 template <class Job>
 constexpr void check_split_stages(diagnostic& problem) {
   constexpr int most = Job::machine::processes.count, devices = planning_timetable<typename Job::planned>.devices();
   if (most > Job::replicas * devices)
-    problem.report(
-        2123, "a model on ", devices, " devices, with .num_replicas = ", Job::replicas, ", is trained on a cluster of ",
-        most, " ranks, of which some would have no stage; name at most as many ranks as its replicas have ", "devices");
+    problem.report(2123, "a model on ", devices, " devices, with .num_replicas = ", Job::replicas, ", is ",
+                   Job::trains ? "trained" : "run", " on a cluster of ", most,
+                   " ranks, of which some would have no stage; name at most as many ranks as its replicas have ",
+                   "devices");
   else if (Job::graph.is_stateful())
     problem.report(2122, "the stages of a model with stateful layers are trained on several ranks; these do not ",
                    "exchange the states that layers keep between batches");
@@ -34,19 +37,19 @@ template <class Job>
 inline constexpr diagnostic placement_problem = [] {
   diagnostic problem;
   constexpr int most = Job::machine::processes.count;
-  if constexpr (!Job::trains) {
-    problem.report(2102, "a predictor is named on a cluster, which trains models; name it on the machine of one rank");
-  } else {
-    auto const& options = Job::options;
-    if constexpr (splits_stages<Job>) check_split_stages<Job>(problem);
-    if (Job::replicas % most != 0 && !splits_stages<Job>)
-      problem.report(2101, "a model of ", Job::replicas, " replicas is trained on a cluster of ", most,
-                     " ranks, which cannot have equal numbers of them; num_replicas is a multiple of the ranks");
-    else if (options.replicated_optimizer_state_sharding || options.replicated_weight_sharding)
-      problem.report(2102, "a cluster is given .replicated_",
-                     options.replicated_weight_sharding ? "weight" : "optimizer_state",
-                     "_sharding; its replicas have their weights and the optimizer's state as a whole");
-    else if (Job::training.asynchronous_callbacks)
+  constexpr auto const& options = Job::options;
+  if constexpr (splits_stages<Job>) check_split_stages<Job>(problem);
+  if (Job::replicas % most != 0 && !splits_stages<Job>)
+    problem.report(2101, "a model of ", Job::replicas, " replicas is ", Job::trains ? "trained" : "run",
+                   " on a cluster of ", most,
+                   " ranks, which cannot have equal numbers of them; num_replicas is a multiple of the ranks");
+  else if (options.replicated_weight_sharding)
+    problem.report(2102, "a cluster is given .replicated_weight_sharding; its replicas have their weights as a whole");
+  else if (options.replicated_optimizer_state_sharding && splits_stages<Job>)
+    problem.report(2102, "a cluster whose ranks have some of the stages of a replica is given ",
+                   ".replicated_optimizer_state_sharding; a rank has the whole state of its own stages");
+  if constexpr (Job::trains) {
+    if (Job::training.asynchronous_callbacks)
       problem.report(2102, "a cluster is given .asynchronous_callbacks; its callbacks are called between executions");
   }
   return problem;
@@ -57,9 +60,10 @@ template <class Job>
 inline constexpr diagnostic training_problem_of_ranks = [] {
   diagnostic problem;
   if (machines::is_ipu<typename Job::machine>)
-    problem.report(2102,
-                   "a trainer is named on a cluster of emulated IPUs, which has a profile alone; emulated IPUs "
-                   "are the machine of one process");
+    problem.report(
+        2102,
+        "a trainer or predictor is named on a cluster of emulated IPUs, which has a profile alone; emulated IPUs "
+        "are the machine of one process");
   return problem;
 }();
 

@@ -9,11 +9,13 @@
 #include <stagecraft/diagnostics/throw_error.hpp>
 #include <algorithm>
 #include <array>
+#include <csignal>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <list>
 // MPI's interface for C alone: the one for C++ has left the standard.
 #ifndef OMPI_SKIP_MPICXX
 #define OMPI_SKIP_MPICXX 1
@@ -25,6 +27,7 @@
 #include <sched.h>
 #include <string>
 #include <unistd.h>
+#include <utility>
 #include <vector>
 
 namespace stagecraft::mpi {
@@ -147,7 +150,7 @@ class rank_group {
   static constexpr std::size_t host_size = 64;
   struct host_name : std::array<char, host_size> {};
   struct notice {
-    char kind = 0;  // F: failed, L: left
+    char kind = 0;  // F: failed, L: at its end, D: has seen that all are, C: somebody is late, A: answers that
     std::int64_t operations = 0;
     char text[1000] = {};
   };
@@ -183,6 +186,7 @@ class rank_group {
     std::snprintf(host_, sizeof host_, "%.63s", host);
     hosts_.resize(static_cast<std::size_t>(count_));
     left_.assign(static_cast<std::size_t>(count_), -1);
+    done_.assign(static_cast<std::size_t>(count_), false);
     check(MPI_Allgather(host_, host_size, MPI_CHAR, hosts_.data(), host_size, MPI_CHAR, world_));
   }
   ~rank_group() {
@@ -191,10 +195,31 @@ class rank_group {
     if (world_ == MPI_COMM_NULL || ended != 0) return;
     if (!failed_) leave();
     if (failed_) MPI_Abort(MPI_COMM_WORLD, 1);
-    // A rank that stops now cannot be waited for with a limit: the system ends this process instead.
-    alarm(static_cast<unsigned>(std::min(limit_ * 1.5 + 3, 4e9)));
+    // A rank that stops now cannot be waited for with a limit: the system ends this process instead. The first rank has
+    // seen all others come this far.
+    auto& words = last_words();
+    std::snprintf(words.text, sizeof words.text,
+                  "stagecraft: rank %d of %d (%s): %s: expected the end of MPI within %s seconds, found none [%s]\n",
+                  rank_, count_, host_, leads() && count_ > 2 ? "another rank" : name(leads() ? 1 : 0).c_str(),
+                  diagnostics::general_digits(limit_, 6).c_str(), "E4168");
+    words.speaks = rank_ <= 1;
+    std::signal(SIGALRM, [](int) {
+      auto const& said = last_words();
+      if (said.speaks && ::write(STDERR_FILENO, said.text, std::strlen(said.text)) < 0) std::_Exit(2);
+      std::_Exit(1);
+    });
+    alarm(static_cast<unsigned>(std::min(limit_ + 2 * grace() + 1 + (leads() ? 0 : 3 * std::min(rank_, 2)), 4e9)));
     if (is_own_) MPI_Finalize();
     alarm(0);
+  }
+  /// What a signal's handler can still say.
+  struct final_words {
+    char text[300] = {};
+    bool speaks = false;
+  };
+  [[nodiscard]] static final_words& last_words() noexcept {
+    static constinit final_words words;
+    return words;
   }
 
   /// True if a launcher of MPI has started this process: what Open MPI, MPICH, PMIx and Slurm set.
@@ -218,27 +243,58 @@ class rank_group {
       int done = 0;
       check(MPI_Testall(static_cast<int>(requests.size()), requests.data(), &done, MPI_STATUSES_IGNORE));
       if (done != 0) {
+        asked_ = -1;
         waited_ += MPI_Wtime() - begin;
         return;
       }
       if (round % 64 != 0) continue;
       look_for_failures();
       if (round >= 4096) sched_yield();
-      if (MPI_Wtime() - begin < own_limit()) continue;
+      if (MPI_Wtime() - begin < limit_) continue;
       std::size_t late = 0;  // after MPI_Testall, requests that are finished look like others
       for (int finished = 1; late + 1 < requests.size(); ++late) {
         check(MPI_Request_get_status(requests[late], &finished, MPI_STATUS_IGNORE));
         if (finished == 0) break;
       }
-      throw_data_error("E4168", "%s: expected a message within %s seconds, found none", name(peers[late]).c_str(),
-                       diagnostics::general_digits(limit_, 6).c_str());
+      if (int const named = late_rank(peers[late]); named >= 0) throw_late(named);
     }
   }
+  [[noreturn]] void throw_late(int rank) const {
+    throw_data_error("E4168", "%s: expected a message within %s seconds, found none", name(rank).c_str(),
+                     diagnostics::general_digits(limit_, 6).c_str());
+  }
 
-  /// The first rank waits a little less than others, and these wait for different times, so that one of them says who
-  /// has not come before the next one does.
-  [[nodiscard]] double own_limit() const noexcept {
-    return leads() ? limit_ : limit_ * 1.25 + 1 + 0.25 * std::min(rank_, 20);
+  /// The rank that is late, when this rank has waited long enough for `awaited`; -1: not known yet. That rank may
+  /// itself wait for another one, and others may wait, too. So this rank asks all, and those that wait answer. Of
+  /// several that ask, the lowest goes on, and the others leave it to it: one rank says who is late, and means one that
+  /// has not answered.
+  [[nodiscard]] int late_rank(int awaited) {
+    double const now = MPI_Wtime();
+    if (now < leaves_it_until_) return -1;
+    if (asked_ < 0) {
+      asked_ = now;
+      answers_.assign(static_cast<std::size_t>(count_), false);
+      answers_[static_cast<std::size_t>(rank_)] = true;
+      notice const question{.kind = 'C'};
+      for (int other = 0; other < count_; ++other)
+        if (other != rank_) tell(other, question);
+    }
+    auto const silent = std::find(answers_.begin(), answers_.end(), false);
+    if (silent != answers_.end() && now - asked_ < grace()) return -1;
+    if (silent == answers_.end() || !answers_[static_cast<std::size_t>(awaited)]) return awaited;
+    return static_cast<int>(silent - answers_.begin());
+  }
+  /// Seconds in which a rank that waits answers, also where others use its processor.
+  [[nodiscard]] double grace() const noexcept { return std::min(limit_ / 4 + 2, 10.0); }
+  /// Sends a short message, which MPI keeps until it leaves.
+  void tell(int other, notice const& what) {
+    told_.remove_if([](auto& message) {
+      int done = 0;
+      check(MPI_Test(&message.second, &done, MPI_STATUS_IGNORE));
+      return done != 0;
+    });
+    auto& message = told_.emplace_back(what, MPI_REQUEST_NULL);
+    check(MPI_Isend(&message.first, sizeof(notice), MPI_BYTE, other, 0, notices_, &message.second));
   }
 
   /// Throws if another rank has failed, or has left though there is more to do.
@@ -260,8 +316,19 @@ class rank_group {
   void take_notice(int from) {
     notice found;
     check(MPI_Recv(&found, sizeof found, MPI_BYTE, from, 0, notices_, MPI_STATUS_IGNORE));
+    auto const sender = static_cast<std::size_t>(from);
     if (found.kind == 'L') {
-      left_[static_cast<std::size_t>(from)] = found.operations;
+      left_[sender] = found.operations;
+    } else if (found.kind == 'D') {
+      done_[sender] = true;
+    } else if (found.kind == 'C' || found.kind == 'A') {
+      if (asked_ >= 0) answers_[sender] = true;
+      if (found.kind == 'A') return;
+      if (asked_ < 0 || from < rank_) {
+        asked_ = -1;
+        leaves_it_until_ = MPI_Wtime() + 2 * grace();
+      }
+      tell(from, {.kind = 'A'});
     } else if (!failed_) {
       failed_ = true;
       notice_ = found;
@@ -282,16 +349,28 @@ class rank_group {
   void leave() noexcept {
     try {
       notify('L');
-      double const begin = MPI_Wtime();
       left_[static_cast<std::size_t>(rank_)] = begun_;
-      while (std::find(left_.begin(), left_.end(), -1) != left_.end()) {
-        look_for_failures();
-        if (MPI_Wtime() - begin > limit_ * 1.5 + 2) throw_data_error("E4168", "the end of the program: a rank is late");
-        sched_yield();
-      }
+      await_all(left_, std::int64_t{-1});
+      if (!leads()) return tell(0, {.kind = 'D'});
+      done_[0] = true;
+      await_all(done_, false);
     } catch (error const& problem) {
       fail(problem.what());
     }
+  }
+
+  /// Waits until no rank has the value `absent`.
+  template <class Values>
+  void await_all(Values const& values, typename Values::value_type absent) {
+    for (double const begin = MPI_Wtime();;) {
+      look_for_failures();
+      auto const late = std::find(values.begin(), values.end(), absent);
+      if (late == values.end()) break;
+      if (MPI_Wtime() - begin > limit_)
+        if (int const named = late_rank(static_cast<int>(late - values.begin())); named >= 0) throw_late(named);
+      sched_yield();
+    }
+    asked_ = -1;
   }
 
   MPI_Comm world_ = MPI_COMM_NULL, notices_ = MPI_COMM_NULL;
@@ -304,6 +383,11 @@ class rank_group {
   char host_[host_size] = {};
   std::vector<host_name> hosts_;
   std::vector<std::int64_t> left_;  // operations of a rank that has ended; -1: it has not
+  std::vector<bool> done_;          // at the first rank: those that have seen all others end
+  double asked_ = -1;               // when this rank has asked who is late; -1: it has not
+  double leaves_it_until_ = 0;      // another rank finds out who is late
+  std::vector<bool> answers_;
+  std::list<std::pair<notice, MPI_Request>> told_;
 };
 
 }  // namespace stagecraft::mpi

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the ranks of a cluster do together while they train: they agree on the next execution, and exchange weights,
-// gradients and results.
+// What the ranks of a cluster exchange while they train: weights, gradients and results.
 #pragma once
 
 #include <stagecraft/description/training.hpp>
@@ -8,120 +7,26 @@
 #include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/diagnostics/throw_error.hpp>
 #include <stagecraft/engine/pass_messages.hpp>
+#include <stagecraft/engine/policy/pass_memory.hpp>
 #include <stagecraft/engine/policy/processes.hpp>
 #include <stagecraft/kernels/reduction/collectives.hpp>
 #include <stagecraft/mpi/cluster.hpp>
 #include <stagecraft/mpi/gradient_sum.hpp>
+#include <stagecraft/mpi/intentions.hpp>
 #include <stagecraft/mpi/rank_group.hpp>
 #include <stagecraft/mpi/stage_messages.hpp>
 #include <stagecraft/version.hpp>
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <cstdio>
 #include <cstring>
 #include <deque>
-#include <string>
-#include <string_view>
+#include <new>
+#include <sys/mman.h>
 #include <utility>
 #include <vector>
 
 namespace stagecraft::mpi {
-
-/// Hashes of their programs, which ranks compare.
-struct fingerprint {
-  std::uint64_t library = 0, build = 0, architecture = 0, model = 0, job = 0;
-
-  friend constexpr bool operator==(fingerprint const&, fingerprint const&) = default;
-};
-
-[[nodiscard]] inline std::uint64_t hash_of(std::string_view bytes, std::uint64_t hash = 14695981039346656037ULL) {
-  for (char const byte : bytes) hash = (hash ^ static_cast<unsigned char>(byte)) * 1099511628211ULL;
-  return hash;
-}
-/// The file of this program; 0 where the system does not show it.
-[[nodiscard]] inline std::uint64_t hash_of_program() {
-  static std::uint64_t const found = [] {
-    std::FILE* const file = std::fopen("/proc/self/exe", "rb");
-    if (file == nullptr) return std::uint64_t{0};
-    std::uint64_t hash = 14695981039346656037ULL, words[4096];
-    for (std::size_t count; (count = std::fread(words, 1, sizeof words, file)) > 0;)
-      for (std::size_t i = 0; i < (count + 7) / 8; ++i) hash = (hash ^ words[i]) * 1099511628211ULL;
-    std::fclose(file);
-    return hash;
-  }();
-  return found;
-}
-template <class Type>
-[[nodiscard]] std::string_view text_of() {
-  return __PRETTY_FUNCTION__;
-}
-
-/// The work that a process is about to do, for errors.
-[[nodiscard]] inline std::string text_of(engine::process_round const& of) {
-  using enum engine::process_round::kind;
-  char text[200];
-  if (of.what == begin_of_trainer)
-    std::snprintf(text, sizeof text, "the construction of a trainer");
-  else if (of.what == work_of_first)
-    std::snprintf(text, sizeof text, "what the first rank does alone, such as reading a backup");
-  else if (of.what == begin_of_fit || of.what == end_of_fit)
-    std::snprintf(text, sizeof text, "the %s of fit", of.what == begin_of_fit ? "begin" : "end");
-  else if (of.what == end_of_epoch)
-    std::snprintf(text, sizeof text, "the end of epoch %d of %d", of.first + 1, of.of);
-  else
-    std::snprintf(text, sizeof text, "steps %d to %d of %d in %s, with %d batches of %d samples", of.first,
-                  of.first + of.steps, of.of,
-                  of.what == training     ? "fit"
-                  : of.what == evaluation ? "evaluate"
-                                          : "predict",
-                  of.batches, of.batch_size);
-  return text;
-}
-
-/// The message of a rank before it carries out something with the others.
-struct intention {
-  engine::process_round round;
-  fingerprint program;
-  float learning_rate = 0;
-  bool stops = false;
-};
-
-/// Compares what all ranks intend to do next, and returns what the first one says. Errors: E4167 they differ, E4171
-/// they are different programs.
-[[nodiscard, gnu::noinline]] inline intention compare_intentions(intention const& own) {
-  auto& group = rank_group::get();
-  if (group.count() == 1) return own;
-  rank_group::operation messages(group);
-  intention first = own;
-  if (!group.leads()) {
-    messages.send(&own, sizeof own, 0);
-    messages.receive(&first, sizeof first, 0);
-    messages.wait();
-    return first;
-  }
-  std::vector<intention> others(static_cast<std::size_t>(group.count()));
-  for (int other = 1; other < group.count(); ++other)
-    messages.receive(&others[static_cast<std::size_t>(other)], sizeof own, other);
-  messages.wait();
-  for (int other = 1; other < group.count(); ++other) {
-    auto const& found = others[static_cast<std::size_t>(other)];
-    if (!(found.round == own.round))
-      throw_data_error("E4167", "%s: expected %s as rank 0 does, found %s", group.name(other).c_str(),
-                       text_of(own.round).c_str(), text_of(found.round).c_str());
-    if (found.program == own.program) continue;
-    char const* const what = found.program.library != own.program.library ? "version of stagecraft"
-                             : found.program.architecture != own.program.architecture
-                                 ? "architecture of processors (packed weights)"
-                             : found.program.model != own.program.model ? "model"
-                             : found.program.job != own.program.job     ? "training or machine"
-                                                                        : "program file";
-    throw_data_error("E4171", "%s: expected the program of rank 0, found another %s", group.name(other).c_str(), what);
-  }
-  for (int other = 1; other < group.count(); ++other) messages.send(&own, sizeof own, other);
-  messages.wait();
-  return own;
-}
 
 /// The processes of a cluster of `Ranks` (engine/policy/processes.hpp). A program runs on as many ranks as divide
 /// `Ranks.count`, or, with stages on ranks, on at most as many. Errors: E4169 for another number; those of rank_group.
@@ -129,6 +34,8 @@ template <ranks Ranks>
 struct rank_processes {
   static constexpr bool is_alone = false;
   static constexpr int most = Ranks.count;
+  static constexpr double limit = Ranks.timeout_s;
+  static constexpr bool by_stage = Ranks.placement == stage_placement::by_stage;
 
   [[nodiscard]] static int replicas_here(int replicas) {
     int const count = group().count();
@@ -140,18 +47,18 @@ struct rank_processes {
   [[nodiscard]] static int first_replica(int replicas) { return replicas / group().count() * group().rank(); }
   [[nodiscard]] static int number() { return group().rank(); }
   [[nodiscard]] static int count() { return group().count(); }
-  [[nodiscard]] static int process_of(int device, int devices) { return device * group().count() / devices; }
-  [[nodiscard]] static int first_of(int process, int devices) {
-    int const count = group().count();
-    if (count > most) [[unlikely]]
+  [[nodiscard]] static int process_of(int replica, int replicas, int device, int devices) {
+    return unit_of(Ranks.placement, replica, replicas, device, devices) * group().count() / (replicas * devices);
+  }
+  static void check_count() {
+    if (int const count = group().count(); count > most) [[unlikely]]
       throw_data_error("E4169", "a cluster of ranks{%d}: expected at most %d processes, found %d", most, most, count);
-    return (process * devices + count - 1) / count;
   }
 
   /// Compares the programs of all ranks.
   template <class Session>
   static void begin(float learning_rate) {
-    group().set_limit(Ranks.timeout_s);
+    group().set_limit(limit);
     if (group().count() == 1) return;
     fingerprint const program{.library = version_major * 1000000ULL + version_minor * 1000ULL + version_patch,
                               .build = hash_of_program(),
@@ -159,47 +66,113 @@ struct rank_processes {
                               .model = hash_of(text_of<typename Session::model>()),
                               .job = hash_of(text_of<Session>())};
     static_cast<void>(
-        compare_intentions({{.what = engine::process_round::begin_of_trainer}, program, learning_rate, false}));
+        compare_intentions({{.what = engine::process_round::begin_of_trainer}, program, learning_rate, {}}));
   }
 
   template <class Model>
-  static bool agree(engine::process_round const& round, Model& model, bool trains) {
-    group().set_limit(Ranks.timeout_s);
-    auto const first = compare_intentions({round, {}, model.session().learning_rate(), model.stop_training});
-    if (!trains) return false;
+  static engine::joint_decision agree(engine::process_round const& round, Model& model, bool trains,
+                                      bool looks = false) {
+    group().set_limit(limit);
+    auto const first = compare_intentions({round, {}, model.session().learning_rate(), {model.stop_training, looks}});
+    if (!trains) return {};
     model.session().set_learning_rate(first.learning_rate);
-    return model.stop_training = first.stops;
+    model.stop_training = first.decision.stops;
+    return first.decision;
   }
 
   template <class Session>
   static void share_weights(Session& session) {
     using sizes = typename Session::sizes;
+    if constexpr (sizes::splits)
+      distribute(session, false);
+    else if constexpr (sizes::weights.count > 0)
+      share(session.weight(0) - sizes::weights.offset[0], static_cast<std::size_t>(sizes::weights.floats) * 4);
+  }
+  /// The first process's weights and optimizer's state are those of all: where a training begins, each process gets
+  /// what it works with, and where it ends, all of it, if all are to have it.
+  template <class Session>
+  static void share_state(Session& session, bool begins) {
+    using sizes = typename Session::sizes;
+    if constexpr (sizes::splits) {
+      if (begins) return distribute(session, true);
+      if (Ranks.at_end == whole_model::on_first_rank) return;
+    }
     if constexpr (sizes::weights.count > 0)
       share(session.weight(0) - sizes::weights.offset[0], static_cast<std::size_t>(sizes::weights.floats) * 4);
+    if constexpr (Session::keeps_state()) {
+      bool known = begins && session.has_kept_state();
+      share(&known, sizeof known);
+      if (!known) return;
+    }
+    diagnostics::for_each_index<sizes::weights.count>([&]<int Parameter>() { share_slots<Parameter>(session); });
   }
   /// Copies bytes of the first rank to the others.
   static void share(void* data, std::size_t bytes) { send(0, data, bytes); }
-  /// All processes get the numbers that the optimizer keeps with a weight from one of them.
+  /// All processes get the numbers that the optimizer keeps with a weight from the first one.
   template <std::size_t Parameter, class Session>
-  static void share_slots(Session& session, int from) {
+  static void share_slots(Session& session) {
     std::vector<float> values(static_cast<std::size_t>(Session::graph.parameters[Parameter].size()));
     for (int slot = 0; slot < Session::sizes::slots && group().count() > 1; ++slot) {
-      session.template read_optimizer_slot<Parameter>(slot, values.data());
-      send(from, values.data(), values.size() * sizeof(float));
-      session.template write_optimizer_slot<Parameter>(slot, values.data());
+      if (group().leads() || !Session::keeps_state())
+        session.template read_optimizer_slot<Parameter>(slot, values.data());
+      send(0, values.data(), values.size() * sizeof(float));
+      if (group().leads()) continue;
+      if constexpr (Session::keeps_state())
+        session.template write_own_slot<Parameter>(slot, values.data());
+      else
+        session.template write_optimizer_slot<Parameter>(slot, values.data());
     }
   }
-  /// Brings the weights that each process has trained to all.
+  /// Gives each process the weights of its devices, and the optimizer's state of them, as the first one has them.
+  template <class Session>
+  static void distribute(Session& session, bool with_state) {
+    using sizes = typename Session::sizes;
+    if (group().count() == 1) return;
+    diagnostics::for_each_index<sizes::weights.count>([&]<int Parameter>() {
+      constexpr int device = sizes::device_of_weight(Parameter);
+      bool const here = has_device<sizes>(number(), device);
+      auto const give = [&](float* values) {
+        rank_group::operation messages(group());
+        constexpr auto bytes = static_cast<std::size_t>(sizes::weights.size[Parameter]) * sizeof(float);
+        for (int other = 1; group().leads() && other < count(); ++other)
+          if (has_device<sizes>(other, device)) messages.send(values, bytes, other);
+        if (!group().leads() && here) messages.receive(values, bytes, 0);
+        messages.wait();
+      };
+      give(here || group().leads() ? session.weight(Parameter) : nullptr);
+      for_each_slot<Parameter>(session, with_state, here || group().leads(), here, give);
+    });
+  }
+  /// Brings the weights and the state that each process has trained to the first one.
   template <class Session>
   static void collect(Session& session) {
     using sizes = typename Session::sizes;
     if (group().count() == 1) return;
     diagnostics::for_each_index<sizes::weights.count>([&]<int Parameter>() {
-      int const from = sizes::process_of(0, sizes::device_of_weight(Parameter));
-      send(from, session.weight(Parameter), static_cast<std::size_t>(sizes::weights.size[Parameter]) * sizeof(float));
-      share_slots<Parameter>(session, from);
+      if constexpr (sizes::splits) {
+        int const from = sizes::process_of(0, sizes::device_of_weight(Parameter));
+        bool const here = from == number() || group().leads();
+        auto const bring = [&](float* values) {
+          rank_group::operation messages(group());
+          constexpr auto bytes = static_cast<std::size_t>(sizes::weights.size[Parameter]) * sizeof(float);
+          if (from != 0 && from == number()) messages.send(values, bytes, 0);
+          if (from != 0 && group().leads()) messages.receive(values, bytes, from);
+          messages.wait();
+        };
+        bring(here ? session.weight(Parameter) : nullptr);
+        for_each_slot<Parameter>(session, true, from == number(), group().leads() && from != 0, bring);
+      } else {
+        collect_shards<Parameter>(session);
+      }
     });
   }
+
+  static constexpr engine::aligned_block::page_source pages{
+      [](std::size_t bytes) {
+        void* const taken = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        return taken != MAP_FAILED ? taken : throw std::bad_alloc();
+      },
+      [](void* taken, std::size_t bytes) noexcept { ::munmap(taken, bytes); }};
 
   template <class Sizes, execution_mode Mode, int Pass>
   using messages = engine::pass_messages<Sizes, Mode, Pass>;
@@ -276,6 +249,17 @@ struct rank_processes {
     }
     for (std::size_t i = 0; i < ranges.size(); ++i) finish<Plan>(sums[i]);
   }
+  template <class Sizes, class Plan>
+  static void scatter_sums(float* const* gradients, bool const* is_shared) {
+    if (count() == 1) return;
+    auto const here = replicas_here(Plan::job::replicas);
+    shards<Sizes>(is_shared).scatter(gradients, subtree(here),
+                                     kernels::reduce_scatter<takes_mean<Plan>, typename Plan::architecture>);
+  }
+  template <class Sizes>
+  static void gather_weights(float* const* weights, bool const* is_shared) {
+    if (count() > 1) shards<Sizes>(is_shared).gather(weights);
+  }
   template <class Sizes>
   static void share_of_weights(void* values, std::size_t bytes) {
     if (count() == 1) return;
@@ -310,6 +294,49 @@ struct rank_processes {
   }
 
  private:
+  template <class Sizes>
+  [[nodiscard]] static shard_exchange<Sizes>& shards(bool const* is_shared) {
+    static shard_exchange<Sizes> exchange(replicas_here(Sizes::replicas), is_shared);
+    return exchange;
+  }
+  template <class Sizes>
+  [[nodiscard]] static bool has_device(int process, int device) {
+    for (int replica = 0; replica < Sizes::replicas; ++replica)
+      if (Sizes::process_of(replica, device) == process) return true;
+    return false;
+  }
+  /// Reads each of a weight's numbers, if they are here, as they are stored; exchanges and writes them.
+  template <std::size_t Parameter, class Session, class Exchange>
+  static void for_each_slot(Session& session, bool wanted, bool reads, bool writes, Exchange const& exchange) {
+    if (!wanted || Session::sizes::slots == 0) return;
+    std::vector<float> values(reads || writes ? static_cast<std::size_t>(Session::sizes::weights.size[Parameter]) : 0);
+    for (int slot = 0; slot < Session::sizes::slots; ++slot) {
+      if (reads) session.template read_stored_slot<Parameter>(slot, values.data());
+      exchange(values.data());
+      if (writes) session.template write_stored_slot<Parameter>(slot, values.data());
+    }
+  }
+  /// The first process keeps all shards of the optimizer's state.
+  template <std::size_t Parameter, class Session>
+  static void collect_shards(Session& session) {
+    using sizes = typename Session::sizes;
+    auto const here = replicas_here(sizes::replicas);
+    std::vector<float> values(static_cast<std::size_t>(sizes::weights.size[Parameter]));
+    for (int slot = 0; slot < sizes::slots; ++slot) {
+      session.template read_stored_slot<Parameter>(slot, values.data());
+      rank_group::operation messages(group());
+      for (int process = 1; process < count(); ++process) {
+        auto const first = kernels::shard_of(sizes::weights.size[Parameter], process * here, sizes::replicas).first;
+        auto const last =
+            kernels::shard_of(sizes::weights.size[Parameter], process * here + here - 1, sizes::replicas).last;
+        auto const bytes = static_cast<std::size_t>(last - first) * sizeof(float);
+        if (group().leads() && bytes > 0) messages.receive(values.data() + first, bytes, process);
+        if (process == number() && bytes > 0) messages.send(values.data() + first, bytes, 0);
+      }
+      messages.wait();
+      if (group().leads()) session.template keep_state<Parameter>(slot, values.data());
+    }
+  }
   /// Sums that have begun before the backward pass is over.
   [[nodiscard]] static std::deque<gradient_sum>& begun_sums() {
     static std::deque<gradient_sum> sums;

@@ -39,7 +39,7 @@ class stage_messages {
     std::vector<float> floats;
     rank_group::operation messages = rank_group::operation::part_of_another(rank_group::get());
   };
-  [[nodiscard]] static constexpr int tag_of(int pass) noexcept { return 16 + pass; }
+  [[nodiscard]] static constexpr int tag_of(int pass) noexcept { return (1 << 14) + pass; }
 
   std::list<posted> posted_;
 };

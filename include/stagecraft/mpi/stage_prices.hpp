@@ -34,13 +34,15 @@ struct pass_price {
 /// The devices of all replicas on ranks, one after the other.
 struct stages_on_ranks {
   int replicas = 1, devices = 1, ranks = 1;
+  stage_placement by = stage_placement::by_replica;
 
   [[nodiscard]] constexpr int rank_of(int replica, int device) const {
-    return (replica * devices + device) * ranks / (replicas * devices);
+    return unit_of(by, replica, replicas, device, devices) * ranks / (replicas * devices);
   }
   /// One replica on its own ranks, if each has as many.
   [[nodiscard]] constexpr stages_on_ranks of_one() const {
-    return ranks % replicas == 0 ? stages_on_ranks{1, devices, ranks / replicas} : *this;
+    return by == stage_placement::by_replica && ranks % replicas == 0 ? stages_on_ranks{1, devices, ranks / replicas}
+                                                                      : *this;
   }
   /// The ranks with a device of some replica: how many, and how many of them stand before a rank.
   [[nodiscard]] constexpr int ranks_with(int device, int before = 1 << 30) const {

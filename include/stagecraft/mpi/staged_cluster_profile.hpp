@@ -33,7 +33,8 @@ template <class Job>
 class staged_cluster_profile {
   static constexpr network between = Job::machine::between;
   static constexpr timetable const& table = planning_timetable<typename Job::planned>;
-  static constexpr stages_on_ranks placed{Job::replicas, table.devices(), Job::machine::processes.count};
+  static constexpr stages_on_ranks placed{Job::replicas, table.devices(), Job::machine::processes.count,
+                                          Job::machine::processes.placement};
 
   /// Seconds of a host for the forward pass of a stage and a micro-batch.
   static constexpr double forward_seconds(int stage, double gigaflops) {

@@ -75,7 +75,7 @@ class elementwise {
       if (live_[id] == 0) continue;
       node const& here = of.list.node_of(id);
       bool const is_whole = here.shape.size() == result.size();
-      if (here.what.is<map>() || here.what.is<broadcast>()) {
+      if (here.what.is_any<map, broadcast>()) {
         for (int i = 0; i < here.operand_count; ++i)
           if (!reads(of, of.list.operand(id, i), here.shape, result)) return;
       } else if (here.what.is<reshape>()) {
@@ -141,7 +141,7 @@ class elementwise {
         copies[id] = leaf;
         continue;
       }
-      if (here.what.is<reshape>() || here.what.is<broadcast>()) {
+      if (here.what.is_any<reshape, broadcast>()) {
         copies[id] = copies[of.list.operand(id, 0)];
         continue;
       }

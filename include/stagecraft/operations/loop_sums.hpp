@@ -107,14 +107,13 @@ class loop_sums {
       return what->apply == function::add && operand(id, 0).shape() == here.shape &&
              operand(id, 1).shape() == here.shape && is_possible(list().operand(id, 0)) &&
              is_possible(list().operand(id, 1));
-    bool is_moved = here.what.is<reshape>() || here.what.is<transpose>() || here.what.is<slice>() ||
-                    here.what.is<pad>() || here.what.is<broadcast>() || here.what.is<concatenate>();
+    bool is_moved = here.what.is_any<reshape, transpose, slice, pad, broadcast, concatenate>();
     for (int i = 0; i < here.operand_count; ++i) is_moved = is_moved && is_possible(list().operand(id, i));
     return is_moved;
   }
   constexpr void stack_operands(int id) {
     node const here = list().node_of(id);
-    bool const is_sum = here.what.is<product>() || here.what.is<reduce>();
+    bool const is_sum = here.what.is_any<product, reduce>();
     for (int i = 0; i < here.operand_count; ++i)
       if (is_sum)
         stacked(operand(id, i));

@@ -109,11 +109,9 @@ class operation_list {
   constexpr dtype type_of(operation const& what, tracing::array_view<int const> reads) {
     auto const type = [&](std::size_t operand) { return node_of(reads[operand]).type; };
     if (auto const* of = what.if_is<whole_map>()) return type_of_result(of->apply);
-    if (is_alias(what) || what.is<broadcast>() || what.is<transpose>() || what.is<slice>() || what.is<pad>() ||
-        what.is<gather>())
-      return type(0);
-    if (what.is<carry>() || what.is<at>() || what.is<stack>() || what.is<last>()) return type(1);
-    if (what.is<next>() || what.is<concatenate>()) {
+    if (is_alias(what) || what.is_any<broadcast, transpose, slice, pad, gather>()) return type(0);
+    if (what.is_any<carry, at, stack, last>()) return type(1);
+    if (what.is_any<next, concatenate>()) {
       dtype const first = type(what.is<next>() ? 1 : 0);
       for (std::size_t i = what.is<next>() ? 2 : 1; i < reads.size(); ++i)
         if ((type(i) == dtype::int32) != (first == dtype::int32))
@@ -131,7 +129,7 @@ class operation_list {
     return is_choice ? type(1) : dtype::float32;
   }
   /// True of operations where gradients end: inputs and weights. Constants and random numbers have none.
-  static constexpr bool is_source(operation const& what) { return what.is<input>() || what.is<weight>(); }
+  static constexpr bool is_source(operation const& what) { return what.is_any<input, weight>(); }
 };
 
 }  // namespace stagecraft::operations

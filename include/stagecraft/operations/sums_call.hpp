@@ -40,11 +40,11 @@ struct sums_call {
 
  private:
   static constexpr bool is_product(operation const& what) {
-    return what.is<product>() || what.is<convolution>() || what.is<convolution_input_gradient>();
+    return what.is_any<product, convolution, convolution_input_gradient>();
   }
   /// True of operations that may follow the sums: those of activations, and changes of shape.
   static constexpr bool is_behind(operation const& what) {
-    return what.is<map>() || what.is<constant>() || what.is<composite>() || what.is<reduce>() || what.is<reshape>();
+    return what.is_any<map, constant, composite, reduce, reshape>();
   }
   static constexpr bool adds(operation_list const& list, int id, int a, int b) {
     auto const* elementwise = list.node_of(id).what.if_is<map>();

@@ -25,6 +25,14 @@
 
 namespace stagecraft::trainers {
 
+/// The type of a predictor on a machine: `type<Predictor>`. A specialisation for several processes says what they agree
+/// on.
+template <class Machine>
+struct predictor_on {
+  template <class Predictor>
+  using type = Predictor;
+};
+
 /// Reports E4095 for a function that a predictor cannot have, since it needs a loss.
 template <fixed_name Function>
 struct no_loss {
@@ -212,9 +220,9 @@ class model_predictor : trained_model<session_of_run<M, Settings::value, Machine
 };
 
 template <class M, auto Inference, class Machine>
-using predictor_or_stand_in =
-    std::conditional_t<run_problem<M, Inference, Machine, false>().failed(), invalid_predictor<>,
-                       model_predictor<M, settings_of<Inference>, Machine>>;
+using predictor_or_stand_in = std::conditional_t<
+    run_problem<M, Inference, Machine, false>().failed(), invalid_predictor<>,
+    typename predictor_on<Machine>::template type<model_predictor<M, settings_of<Inference>, Machine>>>;
 
 }  // namespace stagecraft::trainers
 

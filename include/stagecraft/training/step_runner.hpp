@@ -139,7 +139,8 @@ class step_runner {
       results.begin_execution(steps);
       if constexpr (!is_asynchronous) callbacks_.on_batch_begin(Kind, first, none);
       execute(first, steps, results, look);
-      if constexpr (session_type::sizes::splits && Kind == run_kind::training) processes::collect(model_.session());
+      if constexpr (collects)
+        if (is_looked_at_) processes::collect(model_.session());
       if constexpr (!processes::is_alone && Kind != run_kind::prediction) results.gather();
       if constexpr (!is_asynchronous) {
         results.write(values);
@@ -147,12 +148,19 @@ class step_runner {
       }
     }
     if constexpr (is_asynchronous) asynchronous_->finish();
+    if constexpr (collects)
+      if (!is_looked_at_) processes::collect(model_.session());
   }
   void run(results_type& results, logs& values) {
     run(results, values, [](auto const&, int) {});
   }
 
  private:
+  /// The first process gets what others train: after each execution if it has callbacks, or else after the last one.
+  static constexpr bool collects =
+      Kind == run_kind::training &&
+      (session_type::sizes::splits || (!processes::is_alone && session_type::sizes::shards_state));
+
   [[nodiscard]] auto begin_callbacks_beside_steps() {
     if constexpr (is_asynchronous)
       return typename Trained::callbacks_beside_steps(model_);
@@ -223,18 +231,21 @@ class step_runner {
 
   /// True if training stops. All processes are about to carry out these steps.
   bool agree(int first, int steps) {
-    return processes::agree({.what = static_cast<int>(Kind),
-                             .first = first,
-                             .steps = steps,
-                             .of = counts_.steps,
-                             .batches = feed_.batches(),
-                             .batch_size = feed_.batch_size()},
-                            model_, Kind == run_kind::training);
+    auto const all = processes::agree({.what = static_cast<int>(Kind),
+                                       .first = first,
+                                       .steps = steps,
+                                       .of = counts_.steps,
+                                       .batches = feed_.batches(),
+                                       .batch_size = feed_.batch_size()},
+                                      model_, Kind == run_kind::training, callbacks_.look_at_model());
+    is_looked_at_ = all.looks;
+    return all.stops;
   }
 
   Trained& model_;
   callback_list& callbacks_;
   step_counts counts_;
+  bool is_looked_at_ = false;  // by callbacks of the first process
   feed_type feed_;
   std::conditional_t<is_asynchronous, threads::owned<asynchronous_callbacks<Kind, results_type>>, no_queue>
       asynchronous_;

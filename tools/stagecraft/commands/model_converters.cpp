@@ -16,8 +16,6 @@ namespace stagecraft::tool {
 
 namespace {
 
-std::size_t at(int index) { return static_cast<std::size_t>(index); }
-
 /// True if a layer, or all layers of a model, are on the host.
 bool is_on_host(model_layer const& layer) {
   if (!layer.nested) return layer.is_input || (layer.layer && layer.layer->is_on_host);

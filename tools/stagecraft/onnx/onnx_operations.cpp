@@ -13,8 +13,6 @@ namespace stagecraft::tool {
 
 namespace {
 
-std::size_t at(int index) { return static_cast<std::size_t>(index); }
-
 source_text list_text(std::vector<int> const& numbers) {
   std::vector<source_text> entries;
   for (int const each : numbers) entries.push_back(number_text(each));

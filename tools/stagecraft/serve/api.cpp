@@ -157,7 +157,7 @@ std::vector<std::vector<float>> call_version(server_state& state, served_version
     ~counter() {
       auto const end = std::chrono::steady_clock::now();
       of.times->count(has_succeeded, end - begin);
-      if (trace != 0) state.traces.end(trace, *of.model, of.number, begin, end);
+      if (trace != 0) state.traces.end(trace, *of.model, of.number, parent, begin, end);
       if (log().verbose > 0)
         std::fprintf(stderr, "model '%s': version %lld: a call of %lld samples has %s in %.3f ms\n", of.model->c_str(),
                      static_cast<long long>(of.number), static_cast<long long>(samples),
@@ -169,8 +169,9 @@ std::vector<std::vector<float>> call_version(server_state& state, served_version
     std::int64_t samples;
     std::chrono::steady_clock::time_point begin;
     std::uint64_t trace;
+    std::string_view parent;
     bool has_succeeded = false;
-  } counts{state, version, samples, begin, options.depth == 0 ? state.traces.begin(*version.model) : 0};
+  } counts{state, version, samples, begin, options.depth == 0 ? state.traces.begin(*version.model) : 0, options.parent};
   try {
     auto result = version.steps != nullptr ? call_ensemble(state, version, std::move(inputs), samples, options)
                   : version.sequences != nullptr

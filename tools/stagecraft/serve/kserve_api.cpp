@@ -82,6 +82,7 @@ http_response infer(server_state& state, model_path const& path, http_request& h
   if (json_length > http.body.size()) throw http_error{400, "Inference-Header-Content-Length is more than there is"};
   infer_request request;
   request.options.time = state.time;
+  request.options.parent = http.parent;
   request.read(std::string_view(http.body).substr(0, json_length), version.description().inputs.size(),
                version.description().outputs.size());
   if (path.version.number == 0) version = find_version(state, path.model, std::move(version), request.options.sequence);

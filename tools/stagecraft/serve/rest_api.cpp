@@ -199,7 +199,7 @@ http_response predict(server_state& state, served_version const& version, http_r
   auto const samples = request.samples;
   bool const has_rows = request.has_rows;
   auto const outputs = call_version(state, version, std::move(request.inputs), samples, *http.counted,
-                                    {.time = state.time, .sequence = {}});
+                                    {.time = state.time, .sequence = {}, .parent = http.parent});
   std::string text = has_rows ? "{\n    \"predictions\": [" : "{\n    \"outputs\": ";
   if (has_rows) {
     for (std::int64_t sample = 0; sample < samples; ++sample) {

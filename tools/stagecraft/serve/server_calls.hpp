@@ -30,8 +30,9 @@ namespace stagecraft::tool {
 struct call_options {
   std::chrono::microseconds time{};  ///< that it may take; 0: any
   sequence_request sequence;
-  int priority = 0;  ///< as embedded_runtime::submit takes it
-  int depth = 0;     ///< ensembles that the call is in
+  int priority = 0;              ///< as embedded_runtime::submit takes it
+  std::string_view parent = {};  ///< the request's trace id; empty: none
+  int depth = 0;                 ///< ensembles that the call is in
 };
 
 /// TensorFlow Serving's words for a model without versions, or without this one, 0: any.

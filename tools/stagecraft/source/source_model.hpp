@@ -20,6 +20,9 @@ using io::stored_array;
 
 struct source_model;
 
+/// A whole number as an index of a vector.
+[[nodiscard]] constexpr std::size_t at(int index) { return static_cast<std::size_t>(index); }
+
 /// An output of a call; a layer has only one.
 struct source_tensor {
   int call = 0;

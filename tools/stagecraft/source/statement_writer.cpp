@@ -13,8 +13,6 @@ namespace {
 
 constexpr std::size_t columns = 120;
 
-std::size_t at(int index) { return static_cast<std::size_t>(index); }
-
 /// The cells of a step as constants.
 std::vector<expression> constants_of(source_step const& step) {
   std::vector<expression> result;

@@ -24,12 +24,19 @@ class aligned_block {
     data_ = static_cast<float*>(::operator new(bytes, alignment));
     std::memset(data_, 0, bytes);
   }
-  /// A block of which only the floats from `first` to `last` exist, at their own places.
-  [[nodiscard]] static aligned_block only(long long first, long long last) {
-    aligned_block all(last - first);
-    aligned_block part = all.share();
-    part.data_ -= first;
-    return part;
+  /// Pages of zeros from the system, which provides each when it is first written, and takes all back.
+  struct page_source {
+    void* (*take)(std::size_t bytes);
+    void (*give_back)(void* pages, std::size_t bytes) noexcept;
+  };
+  /// A block of zeros of which a process uses parts: the rest takes addresses alone.
+  [[nodiscard]] static aligned_block of_pages(long long floats, page_source const& from) {
+    aligned_block result;
+    auto const size = static_cast<std::size_t>(floats), bytes = (size + slack) * sizeof(float);
+    result.owners_ = new owners{1, nullptr, from.give_back, bytes};
+    result.owners_->all = result.data_ = static_cast<float*>(from.take(bytes));
+    result.size_ = size;
+    return result;
   }
   /// The memory keeps its place.
   aligned_block(aligned_block&& other) noexcept
@@ -49,6 +56,10 @@ class aligned_block {
     if (owners_ != nullptr) {
       if (owners_->count.fetch_sub(1, std::memory_order_acq_rel) > 1) return;
       all = owners_->all;
+      if (owners_->give_back != nullptr) {
+        if (all != nullptr) owners_->give_back(all, owners_->bytes);
+        all = nullptr;
+      }
       delete owners_;
     }
     ::operator delete(all, alignment);
@@ -97,6 +108,8 @@ class aligned_block {
   struct owners {
     std::atomic<int> count;
     float* all;  // the memory, which begins before a part of it
+    void (*give_back)(void* pages, std::size_t bytes) noexcept = nullptr;
+    std::size_t bytes = 0;
   };
 
   std::size_t size_ = 0;
@@ -117,6 +130,7 @@ struct device_memory {
   float* widened = nullptr;          ///< room for a step's tensors as floats, where they are stored in 16 bits
   float* slots = nullptr;            ///< the optimizer's state: one copy of the weights' layout after the other
   float* prepared = nullptr;         ///< the weights as the policy has prepared them once (step_weights)
+  float* result = nullptr;           ///< where the caller wants the output; null: in the block
   float* kept_states = nullptr;      ///< states that the caller has in place of those of `prepared`; null: none
   float* first_workspace = nullptr;  ///< the first thread's workspace; null if there is one thread only
   machine_memory* machine = nullptr;

@@ -66,23 +66,6 @@ struct gradient_storage {
       for (int k = 0; k < layer.parameter_count; ++k) floats += weights.size[first + static_cast<std::size_t>(k)];
     }
   }
-
-  /// From the first to the last float of the gradients of some weights, in all calls.
-  template <class Which>
-  [[nodiscard]] constexpr std::pair<long long, long long> range_of(Which const& which) const {
-    constexpr auto const& weights = weight_storage_of<M, Arch>;
-    long long first = floats, last = 0;
-    for (std::size_t call = 0; call < shift.size(); ++call) {
-      auto const& layer = graph_of<M>.layer_of(static_cast<int>(call));
-      for (int k = 0; k < layer.parameter_count; ++k) {
-        auto const weight = static_cast<std::size_t>(layer.first_parameter + k);
-        if (!which(weight)) continue;
-        first = std::min(first, weights.offset[weight]);
-        last = std::max(last, weights.offset[weight] + shift[call] + weights.size[weight]);
-      }
-    }
-    return {std::min(first, last), last};
-  }
 };
 
 template <class Job, class Arch>

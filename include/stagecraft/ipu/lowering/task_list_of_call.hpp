@@ -94,13 +94,11 @@ constexpr traced_steps<> lower_traced_step() {
 constexpr int simple_tasks(operations::node const& of) {
   operations::operation const& what = of.what;
   if (of.shape.rank > box_axes::count) return -1;
-  if (is_alias(what) || what.is<operations::input>() || what.is<operations::weight>() ||
-      what.is<operations::constant>())
-    return 0;
+  if (is_alias(what) || what.is_any<operations::input, operations::weight, operations::constant>()) return 0;
   if (what.is<operations::concatenate>()) return of.operand_count;
   auto const* part = what.if_is<operations::pad>();
-  bool const is_simple = what.is<operations::map>() || what.is<operations::reduce>() || what.is<operations::random>() ||
-                         what.is<operations::slice>() || what.is<operations::broadcast>() ||
+  bool const is_simple = what.is_any<operations::map, operations::reduce, operations::random, operations::slice,
+                                     operations::broadcast>() ||
                          (part != nullptr && (part->step == 1 || part->step == -1));
   return is_simple ? 1 : -1;
 }

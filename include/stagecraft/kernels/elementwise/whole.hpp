@@ -6,6 +6,7 @@
 #include <stagecraft/operations/kinds/whole_map.hpp>
 #include <bit>
 #include <cstdint>
+#include <type_traits>
 
 namespace stagecraft::kernels {
 
@@ -28,7 +29,8 @@ template <class Arch = default_architecture>
 
 /// A function of int32, as what lies in memory for its result. `a` is a float's bits for `from_float`.
 template <class Arch = default_architecture>
-[[nodiscard]] constexpr float whole_value(operations::whole_function f, float in_a, float in_b) noexcept {
+[[nodiscard, gnu::always_inline]] constexpr inline float whole_value(operations::whole_function f, float in_a,
+                                                                     float in_b) noexcept {
   using enum operations::whole_function;
   auto const a = std::bit_cast<std::int32_t>(in_a), b = std::bit_cast<std::int32_t>(in_b);
   auto const bits_a = static_cast<std::uint32_t>(a), bits_b = static_cast<std::uint32_t>(b);
@@ -75,11 +77,44 @@ template <class Arch = default_architecture>
   return 0;
 }
 
+namespace detail {
+
+/// `whole_row` for a function that is known at compile time, in registers where floats lie side by side or are one.
+template <operations::whole_function F, class Arch>
+inline void whole_row_of(std::int64_t count, float* y, std::int64_t step_y, float const* a, std::int64_t step_a,
+                         float const* b, std::int64_t step_b) noexcept {
+  auto const run = [=](auto to, auto from_a, auto from_b) {
+    for (std::int64_t i = 0; i < count; ++i) y[i * to] = whole_value<Arch>(F, a[i * from_a], b[i * from_b]);
+  };
+  std::integral_constant<std::int64_t, 1> constexpr beside;
+  if (step_y != 1 || step_b > 1 || step_a > 1 || step_a < 0 || step_b < 0) return run(step_y, step_a, step_b);
+  if (step_a == 1 && step_b == 1) return run(beside, beside, beside);
+  float const one_a = *a, one_b = *b;
+  if (step_a == 1)
+    for (std::int64_t i = 0; i < count; ++i) y[i] = whole_value<Arch>(F, a[i], one_b);
+  else
+    for (std::int64_t i = 0; i < count; ++i) y[i] = whole_value<Arch>(F, one_a, step_b == 1 ? b[i] : one_b);
+}
+
+}  // namespace detail
+
 /// y = f(a, b) for `count` places, which are `step` floats apart.
 template <class Arch = default_architecture>
 inline void whole_row(operations::whole_function f, std::int64_t count, float* y, std::int64_t step_y, float const* a,
                       std::int64_t step_a, float const* b, std::int64_t step_b) noexcept {
-  for (std::int64_t i = 0; i < count; ++i) y[i * step_y] = whole_value<Arch>(f, a[i * step_a], b[i * step_b]);
+  using enum operations::whole_function;
+  if (count == 0) return;
+  // The functions that networks apply to many numbers: comparisons with a row of classes, conversions, sums.
+  switch (f) {
+    case from_float: return detail::whole_row_of<from_float, Arch>(count, y, step_y, a, step_a, b, step_b);
+    case to_float: return detail::whole_row_of<to_float, Arch>(count, y, step_y, a, step_a, b, step_b);
+    case add: return detail::whole_row_of<add, Arch>(count, y, step_y, a, step_a, b, step_b);
+    case multiply: return detail::whole_row_of<multiply, Arch>(count, y, step_y, a, step_a, b, step_b);
+    case less: return detail::whole_row_of<less, Arch>(count, y, step_y, a, step_a, b, step_b);
+    case equal: return detail::whole_row_of<equal, Arch>(count, y, step_y, a, step_a, b, step_b);
+    default:
+      for (std::int64_t i = 0; i < count; ++i) y[i * step_y] = whole_value<Arch>(f, a[i * step_a], b[i * step_b]);
+  }
 }
 
 }  // namespace stagecraft::kernels

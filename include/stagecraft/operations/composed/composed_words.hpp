@@ -4,6 +4,7 @@
 #pragma once
 
 #include <stagecraft/graph/array_view.hpp>
+#include <stagecraft/graph/dtype.hpp>
 #include <stagecraft/graph/growing_array.hpp>
 #include <stagecraft/operations/tensor.hpp>
 #include <initializer_list>
@@ -58,6 +59,9 @@ class composed_words {
   /// each: ONNX's LRN, of AlexNet and GoogLeNet. TensorFlow's `alpha` is ONNX's alpha / size.
   constexpr tensor local_response_normalization(tensor x, int size, float alpha = 1e-4F, float beta = 0.75F,
                                                 float bias = 1, int axis = -1);
+  /// The nearest whole number to x / scale, the even one of two, from `range.least` to `range.least` + 255: what a
+  /// layer with that `input_bytes` takes. Its gradient is 0. Counterpart: ONNX's QuantizeLinear without the zero point.
+  constexpr tensor quantize(tensor x, float scale, bytes_from range = bytes_from(-128));
   /// Adds an axis of length 1.
   constexpr tensor expand_dims(tensor x, int axis);
   /// Removes an axis of length 1.

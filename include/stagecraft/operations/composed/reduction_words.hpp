@@ -93,5 +93,9 @@ constexpr tensor composed_words::local_response_normalization(tensor x, int size
   for (int i = 1; i < size; ++i) sum = sum + ops().slice(padded, axis, i, length);
   return x * exp(log(sum * (alpha / static_cast<float>(size)) + bias) * -beta);
 }
+constexpr tensor composed_words::quantize(tensor x, float scale, bytes_from range) {
+  constexpr int most = 255;
+  return minimum(maximum(round(x / scale), static_cast<float>(range.least)), static_cast<float>(range.least + most));
+}
 
 }  // namespace stagecraft::operations

@@ -13,23 +13,26 @@
 #include <stagecraft/operations/kinds/windows.hpp>
 
 // All kinds of operation, for the lists below: their names are those of the structs.
-#define STAGECRAFT_OPERATIONS(EACH)                                                                                   \
-  EACH(input)                                                                                                         \
-  EACH(weight)                                                                                                        \
-  EACH(constant)                                                                                                      \
-  EACH(iota)                                                                                                          \
-  EACH(random)                                                                                                        \
-  EACH(map)                                                                                                           \
-  EACH(reduce)                                                                                                        \
-  EACH(product)                                                                                                       \
-  EACH(convolution)                                                                                                   \
-  EACH(convolution_input_gradient)                                                                                    \
-  EACH(convolution_filter_gradient)                                                                                   \
-  EACH(pooling)                                                                                                       \
-  EACH(pooling_gradient)                                                                                              \
-  EACH(reshape)                                                                                                       \
-  EACH(broadcast) EACH(transpose) EACH(slice) EACH(pad) EACH(concatenate) EACH(gather) EACH(scatter_add) EACH(update) \
-      EACH(loop) EACH(carry) EACH(next) EACH(at) EACH(stack) EACH(last) EACH(loop_end) EACH(composite) EACH(whole_map)
+#define STAGECRAFT_OPERATIONS(EACH)                                                                                  \
+  EACH(input)                                                                                                        \
+  EACH(weight)                                                                                                       \
+  EACH(constant)                                                                                                     \
+  EACH(iota)                                                                                                         \
+  EACH(random)                                                                                                       \
+  EACH(map)                                                                                                          \
+  EACH(reduce)                                                                                                       \
+  EACH(product)                                                                                                      \
+  EACH(convolution)                                                                                                  \
+  EACH(convolution_input_gradient)                                                                                   \
+  EACH(convolution_filter_gradient)                                                                                  \
+  EACH(pooling)                                                                                                      \
+  EACH(pooling_gradient)                                                                                             \
+  EACH(reshape)                                                                                                      \
+  EACH(broadcast)                                                                                                    \
+  EACH(transpose)                                                                                                    \
+  EACH(slice)                                                                                                        \
+  EACH(pad) EACH(concatenate) EACH(gather) EACH(scatter_add) EACH(update) EACH(loop) EACH(carry) EACH(next) EACH(at) \
+      EACH(stack) EACH(last) EACH(loop_end) EACH(composite) EACH(whole_map)
 
 namespace stagecraft::operations {
 
@@ -57,8 +60,9 @@ class operation {
   constexpr operations::name& of(operations::name const*) { return name##_; }
   STAGECRAFT_OPERATIONS(STAGECRAFT_EACH)
 #undef STAGECRAFT_EACH
+  /// A constant, since compilers evaluate one faster than a call.
   template <class What>
-  static constexpr What const* tag = nullptr;
+  static constexpr kind kind_of_type = kind_of(static_cast<What const*>(nullptr));
 
  public:
   constexpr operation() : kind_(kind::constant), constant_{} {}
@@ -70,21 +74,26 @@ class operation {
   /// True if the operation has this type.
   template <class What>
   [[nodiscard]] constexpr bool is() const {
-    return kind_ == kind_of(tag<What>);
+    return kind_ == kind_of_type<What>;
+  }
+  /// True if the operation has one of these types. Constant evaluation takes one call for all of them.
+  template <class... What>
+  [[nodiscard]] constexpr bool is_any() const {
+    return ((kind_ == kind_of_type<What>) || ...);
   }
   /// The operation as this type, which it must have.
   template <class What>
   [[nodiscard]] constexpr What const& as() const {
-    return of(tag<What>);
+    return of(static_cast<What const*>(nullptr));
   }
   /// The operation as this type, or null.
   template <class What>
   [[nodiscard]] constexpr What const* if_is() const {
-    return is<What>() ? &of(tag<What>) : nullptr;
+    return kind_ == kind_of_type<What> ? &of(static_cast<What const*>(nullptr)) : nullptr;
   }
   template <class What>
   [[nodiscard]] constexpr What* if_is() {
-    return is<What>() ? &of(tag<What>) : nullptr;
+    return kind_ == kind_of_type<What> ? &of(static_cast<What const*>(nullptr)) : nullptr;
   }
   /// The number of its type, from 0.
   [[nodiscard]] constexpr int index() const { return static_cast<int>(kind_); }
@@ -106,9 +115,10 @@ class operation {
 
 /// True if the result lies in the first operand's memory: the same elements in the same order.
 [[nodiscard]] constexpr bool is_alias(operation const& what) {
-  auto const* elementwise = what.if_is<map>();
+  if (what.is<reshape>()) return true;
   if (auto const* group = what.if_is<composite>()) return !group->has_kernel;
-  return what.is<reshape>() || (elementwise != nullptr && elementwise->apply == function::identity);
+  auto const* elementwise = what.if_is<map>();
+  return elementwise != nullptr && elementwise->apply == function::identity;
 }
 
 /// An operation at its place in a list. It reads only operations before it.

@@ -57,7 +57,7 @@ class product_joins {
     product_join made{id};
     for (int const next : behind) {
       auto const& here = list_->node_of(next);
-      if (here.what.is<loop>() || here.what.is<loop_end>()) break;
+      if (here.what.is_any<loop, loop_end>()) break;
       int const result = made.sum >= 0 ? made.sum : id;
       if (made.sum < 0 && readers_[id] == 1) find_sum(made, next, is_free);
       if (here.what.is<stack>() && list_->operand(next, 1) == result && here.what.as<stack>().axis < 2)

@@ -25,9 +25,9 @@ struct segment {
 [[nodiscard]] constexpr bool is_taken_by_sample(node const& of, int index, extents const& operand) {
   auto const& what = of.what;
   if (what.is<gather>()) return index == 1;
-  if (what.is<convolution>() || what.is<convolution_input_gradient>()) return index == 0;
+  if (what.is_any<convolution, convolution_input_gradient>()) return index == 0;
   if (what.is<product>() && of.shape.rank == 2) return index == 0;
-  if (what.is<carry>() || what.is<next>() || what.is<at>() || what.is<stack>() || what.is<reshape>()) return true;
+  if (what.is_any<carry, next, at, stack, reshape>()) return true;
   return operand.rank > 0 && operand.rank == of.shape.rank && operand[0] == of.shape[0];
 }
 
@@ -128,7 +128,7 @@ class step_segments {
   }
   [[nodiscard]] constexpr bool has_no_work(int position) const {
     auto const& what = node_at(position).what;
-    return is_alias(what) || what.is<input>() || what.is<weight>() || what.is<constant>() || what.is<update>();
+    return is_alias(what) || what.is_any<input, weight, constant, update>();
   }
   /// The operation that computes a value.
   [[nodiscard]] constexpr int source_of(int id) const {
@@ -151,7 +151,7 @@ class step_segments {
   }
   [[nodiscard]] constexpr bool is_divisible(int id) const {
     node const& here = list_->node_of(id);
-    if (here.what.is<loop>() || here.what.is<loop_end>()) return true;
+    if (here.what.is_any<loop, loop_end>()) return true;
     if (!is_multiple(here.shape)) return false;
     for (int i = 0; i < here.operand_count; ++i) {
       auto const& operand = list_->node_of(list_->operand(id, i));

@@ -106,7 +106,7 @@ class steps {
     int source = traced_->outputs[0];
     while (is_alias(traced_->list.node_of(source).what)) source = traced_->list.operand(source, 0);
     auto const& what = traced_->list.node_of(source).what;
-    if (what.is<input>() || what.is<weight>() || what.is<constant>() || what.is<last>()) return;
+    if (what.is_any<input, weight, constant, last>()) return;
     is_output_[source] = 1;
     for (int id = source + 1; id < traced_->forward_count; ++id)
       if (is_alias(traced_->list.node_of(id).what)) is_output_[id] = is_output_[traced_->list.operand(id, 0)];
@@ -114,9 +114,8 @@ class steps {
   /// True if a result of the forward step is worth its memory.
   [[nodiscard]] constexpr bool is_worth_keeping(int id) const {
     auto const& what = traced_->list.node_of(id).what;
-    return what.is<reduce>() || what.is<product>() || what.is<convolution>() || what.is<convolution_input_gradient>() ||
-           what.is<convolution_filter_gradient>() || what.is<pooling>() || what.is<gather>() || what.is<stack>() ||
-           what.is<last>();
+    return what.is_any<reduce, product, convolution, convolution_input_gradient, convolution_filter_gradient, pooling,
+                       gather, stack, last>();
   }
   /// The copy of a weight that the forward step changes, or -1.
   [[nodiscard]] constexpr int copy_of(int id) const {
@@ -159,7 +158,7 @@ class steps {
     tracing::growing_array<int> ends;  // and the next values of states
     for (int id = first; id < traced_->list.size(); ++id) {
       auto const& what = traced_->list.node_of(id).what;
-      if (what.is<next>() || what.is<loop_end>()) ends.push_back(id);
+      if (what.is_any<next, loop_end>()) ends.push_back(id);
     }
     for (bool changed = true; changed;) {
       changed = false;

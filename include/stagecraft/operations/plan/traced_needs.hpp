@@ -62,7 +62,7 @@ struct traced_needs {
       auto const& what = traced.list.node_of(id).what;
       auto const* elementwise = what.if_is<map>();
       bool const is_moved =
-          what.is<slice>() || what.is<pad>() || (elementwise != nullptr && elementwise->apply == function::negative);
+          what.is_any<slice, pad>() || (elementwise != nullptr && elementwise->apply == function::negative);
       if (!is_alias(what) && !(moves && is_moved)) return id;
       id = traced.list.operand(id, 0);
     }

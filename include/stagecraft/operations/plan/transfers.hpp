@@ -201,7 +201,7 @@ class transfers {
     if (here.operand_count == 0) return fail();
     int const source = traced_->list.operand(id, 0);
     extents const& from = shape_of(source);
-    if (what.is<reshape>() || what.is<composite>()) return find(source);
+    if (what.is_any<reshape, composite>()) return find(source);
     if (auto const* part = what.if_is<slice>(); part != nullptr && part->step == 1)
       return sliced(find(source), from, here.shape, part->axis, part->begin);
     if (auto const* wider = what.if_is<pad>())

@@ -63,6 +63,7 @@ class value_places {
     if (!is_forward && carried_out.backward_reads_output)
       for (int id = 0; id < traced.forward_count; ++id)
         if (carried_out.is_output(id)) places[id] = {storage::output, 0, 0};
+    find_roots();
     if (is_forward) {
       auto& output = places[root(traced.outputs[0])];
       if (output.in == storage::nowhere) output = {storage::output, 0, 0};
@@ -91,23 +92,28 @@ class value_places {
   [[nodiscard]] constexpr bool runs(int id) const { return positions_[id] >= 0; }
 
   /// The operation in whose memory the value of `id` lies.
-  [[nodiscard]] constexpr int root(int id) const {
-    while (true) {
-      auto const& what = list_->node_of(id).what;
-      if (places[id].in == storage::kept || places[id].in == storage::output) return id;
-      if (what.is<last>())
-        id = next_of(list_->operand(id, 1));
-      else if (is_alias(what))
-        id = list_->operand(id, 0);
-      else
-        return id;
-    }
-  }
-  /// The next value of a state.
-  [[nodiscard]] constexpr int next_of(int state) const {
+  [[nodiscard]] constexpr int root(int id) const { return roots_[id]; }
+  /// Finds the roots of all operations once, since many are asked for: operands stand before what reads them.
+  constexpr void find_roots() {
+    tracing::growing_array<int> next_of;  // the next value of each state
     for (int const id : *order_)
-      if (list_->node_of(id).what.is<next>() && list_->operand(id, 1) == state) return id;
-    return state;
+      if (list_->node_of(id).what.is<next>()) {
+        if (next_of.empty()) next_of.assign(places.size(), -1);
+        if (int& value = next_of[list_->operand(id, 1)]; value < 0) value = id;
+      }
+    roots_.reserve(places.size());
+    for (int id = 0; id < list_->size(); ++id) {
+      auto const& what = list_->node_of(id).what;
+      int from = id;
+      if (places[id].in == storage::kept || places[id].in == storage::output) {
+      } else if (what.is<last>()) {
+        from = list_->operand(id, 1);
+        if (!next_of.empty() && next_of[from] >= 0) from = next_of[from];
+      } else if (is_alias(what)) {
+        from = list_->operand(id, 0);
+      }
+      roots_.push_back(from == id ? id : roots_[from]);
+    }
   }
   constexpr void place_leaves(trace const& traced) {
     for (int id = 0; id < list_->size(); ++id) {
@@ -151,9 +157,7 @@ class value_places {
     tracing::growing_array<int> live_of(places.size(), -1);
     for (int const id : *order_) {
       auto const& what = list_->node_of(id).what;
-      if (places[id].in != storage::nowhere || root(id) != id || what.is<loop>() || what.is<loop_end>() ||
-          what.is<update>())
-        continue;
+      if (places[id].in != storage::nowhere || root(id) != id || what.is_any<loop, loop_end, update>()) continue;
       live_of[id] = static_cast<int>(lives.size());
       lives.push_back({id, positions_[id], positions_[id], floats_of(id), false});
     }
@@ -221,13 +225,13 @@ class value_places {
   }
   [[nodiscard]] constexpr bool stays(int id) const {
     auto const& what = list_->node_of(id).what;
-    return what.is<carry>() || what.is<next>() || what.is<stack>();
+    return what.is_any<carry, next, stack>();
   }
   operation_list const* list_;
   tracing::growing_array<int> const* order_;
   tracing::growing_array<segment> const* segments_;
   int batch_;
-  tracing::growing_array<int> positions_;
+  tracing::growing_array<int> positions_, roots_;
 };
 
 }  // namespace stagecraft::operations

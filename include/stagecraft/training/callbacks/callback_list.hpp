@@ -16,13 +16,15 @@ class callback_list {
  public:
   callback_list() = default;
   explicit callback_list(std::vector<callback*> const& callbacks)
-      : callbacks_(callbacks.data(), callbacks.data() + callbacks.size()) {}
+      : callbacks_(callbacks.data(), callbacks.data() + callbacks.size()), given_(!callbacks.empty()) {}
 
   void append(callback& added) { callbacks_.push_back(&added); }
   /// Puts the run's progress bar before all others, as in Keras: their output and their changes of the logs at the end
   /// of an epoch come after it.
   void prepend(callback& added) { callbacks_.insert(callbacks_.begin(), &added); }
   [[nodiscard]] bool empty() const noexcept { return callbacks_.empty(); }
+  /// True if there are callbacks of the user's own, which may look at the model.
+  [[nodiscard]] bool look_at_model() const noexcept { return given_; }
 
   void set_params(callback_params const& params) {
     for (callback* c : callbacks_) c->set_params(params);
@@ -86,6 +88,7 @@ class callback_list {
 
  private:
   tracing::growing_array<callback*> callbacks_;
+  bool given_ = false;
 };
 
 }  // namespace stagecraft::trainers

@@ -14,8 +14,6 @@ using trace = onnx_trace;
 using operands = std::vector<source_text>;
 using integers = std::vector<std::int64_t>;
 
-std::size_t at(int index) { return static_cast<std::size_t>(index); }
-
 /// The axes of the graph that a node reduces, from an attribute or an input.
 std::vector<int> reduced_axes(trace& to, onnx_node const& node, int rank) {
   auto const given = to.constant(node, 1);

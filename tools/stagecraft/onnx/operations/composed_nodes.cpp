@@ -11,8 +11,6 @@ namespace {
 using trace = onnx_trace;
 using operands = std::vector<source_text>;
 
-std::size_t at(int index) { return static_cast<std::size_t>(index); }
-
 onnx_converter function(own_text word, own_text name) {
   return [=](trace& to, onnx_node const& node) {
     to.set(node, each_number(to, to.tensor(node, 0), word,

@@ -12,8 +12,6 @@ namespace {
 using trace = onnx_trace;
 using operands = std::vector<source_text>;
 
-std::size_t at(int index) { return static_cast<std::size_t>(index); }
-
 /// An input of a node that is a tensor or a constant, with its axes in order; `index` is the number of its operand.
 struct taken_input {
   std::vector<int> lengths{};

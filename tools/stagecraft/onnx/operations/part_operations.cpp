@@ -13,8 +13,6 @@ using trace = onnx_trace;
 using operands = std::vector<source_text>;
 using integers = std::vector<std::int64_t>;
 
-std::size_t at(int index) { return static_cast<std::size_t>(index); }
-
 /// `count` elements along axis `place`, from `first` on, every `step`-th one; a negative step goes backwards.
 traced_tensor part(trace& to, traced_tensor const& x, int place, std::int64_t first, std::int64_t count,
                    std::int64_t step) {

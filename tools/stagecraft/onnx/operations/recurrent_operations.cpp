@@ -13,8 +13,6 @@ namespace {
 using trace = onnx_trace;
 using operands = std::vector<source_text>;
 
-std::size_t at(int index) { return static_cast<std::size_t>(index); }
-
 /// The function that an activation's name stands for.
 own_text function_of(std::string const& name) {
   if (name == "Sigmoid") return "sigmoid";

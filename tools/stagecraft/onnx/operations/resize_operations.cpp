@@ -14,8 +14,6 @@ namespace {
 using trace = onnx_trace;
 using operands = std::vector<source_text>;
 
-std::size_t at(int index) { return static_cast<std::size_t>(index); }
-
 /// The resizing of one axis.
 struct resized_axis {
   int axis = 0, old_length = 0, length = 0;

@@ -99,7 +99,13 @@ std::optional<whole_sum> sum_of_bytes(trace& to, node_maker const& make, onnx_no
   if (most > 0x1p31 - 1 || (most > most_exact && !may_round)) return std::nullopt;
   bool const has_bias = inputs.size() > 2;
   auto const sum = of_bytes(to, make, product, std::move(inputs), least);
-  if (most <= most_exact) to.retype(sum, int32, {-most, most});
+  if (most <= most_exact) {
+    to.retype(sum, int32, {-most, most});
+  } else {  // a product that became an operation is one of floats
+    onnx_node made;
+    made.inputs = {sum};
+    if (!to.layer_at(to.tensor(made, 0).layer).config.contains("input_bytes")) return std::nullopt;
+  }
   return whole_sum{sum, most > most_exact, has_bias};
 }
 

@@ -54,6 +54,7 @@ bool is_set(parameters const& all, char const* name) {
 /// Triton's parameters of calls: a time in microseconds, a priority, a sequence.
 call_options options_of(rpc_call const& call, parameters const& all) {
   call_options result;
+  result.parent = call.parent();
   result.time = std::chrono::duration_cast<std::chrono::microseconds>(call.options().time);
   std::chrono::microseconds const given(number_of(all, "timeout").value_or(0));
   if (given.count() > 0 && (result.time.count() == 0 || given < result.time)) result.time = given;

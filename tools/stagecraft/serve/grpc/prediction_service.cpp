@@ -82,7 +82,7 @@ void predict(rpc_call& call, api::PredictRequest const& request, api::PredictRes
   for (std::size_t i = 0; request.output_filter().empty() && i < known.outputs.size(); ++i) wanted.push_back(i);
   auto const samples = inputs.samples;
   auto const outputs = call.calls().call(version, std::move(inputs.values), samples, call.counted(),
-                                         {.time = call.time_left(), .sequence = {}});
+                                         {.time = call.time_left(), .sequence = {}, .parent = call.parent()});
   for (auto const place : wanted) {
     auto& tensor = (*response.mutable_outputs())[known.outputs[place].name];
     tensor.Clear();

@@ -39,14 +39,18 @@ void rpc_call::check_token() const {
   if (!is_same_token(bearer_token(value), core_.options.token)) throw http_error{401, "a bearer token is asked for"};
 }
 
+std::string_view rpc_call::parent() const noexcept {
+  auto const found = context_.client_metadata().find("traceparent");
+  if (found == context_.client_metadata().end()) return {};
+  std::string_view const value(found->second.data(), found->second.length());
+  return is_trace_id(value) ? value : std::string_view();
+}
+
 void rpc_call::tell(grpc::Status const& status) noexcept {
   try {
     if (status.error_code() == grpc::StatusCode::UNAVAILABLE)
       context_.AddTrailingMetadata("grpc-retry-pushback-ms", "1000");
-    auto const found = context_.client_metadata().find("traceparent");
-    if (found == context_.client_metadata().end()) return;
-    std::string_view const value(found->second.data(), found->second.length());
-    if (is_trace_id(value)) context_.AddTrailingMetadata("traceparent", std::string(value));
+    if (auto const value = parent(); !value.empty()) context_.AddTrailingMetadata("traceparent", std::string(value));
   } catch (std::bad_alloc const&) {  // the status is told without it
   }
 }

@@ -63,6 +63,8 @@ class rpc_call {
   [[nodiscard]] counted_bytes& counted() noexcept { return counted_; }
   [[nodiscard]] server_calls& calls() const noexcept { return core_.calls; }
   [[nodiscard]] rpc_options const& options() const noexcept { return core_.options; }
+  /// The call's trace id, `traceparent`; empty: it has none.
+  [[nodiscard]] std::string_view parent() const noexcept;
   /// Throws http_error 401 if the call lacks the token.
   void check_token() const;
   /// Puts the call's trace id beside its status, and, if it may be tried again, when: gRPC's clients obey it. A call is

@@ -13,6 +13,7 @@ namespace stagecraft::tool {
 struct http_request {
   std::string method, path;  ///< "GET" and "POST"; without a query
   std::string body;
+  std::string parent;                ///< the request's trace id, `traceparent`; empty: none
   std::int64_t json_length = -1;     ///< Inference-Header-Content-Length: bytes of JSON before binary tensors; -1: all
   counted_bytes* counted = nullptr;  ///< counts the body of a POST
 };

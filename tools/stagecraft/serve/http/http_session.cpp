@@ -182,6 +182,7 @@ std::unique_ptr<http_task> http_session::finish_request() {
   }
   task->begin = clock::now();
   task->request.counted = &task->counted;
+  task->request.parent = trace_;
   task_is_out_ = true;
   return task;
 }

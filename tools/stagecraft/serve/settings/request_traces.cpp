@@ -100,8 +100,8 @@ std::uint64_t request_traces::begin(std::string const& model) noexcept {
   }
 }
 
-void request_traces::end(std::uint64_t id, std::string const& model, std::int64_t version, clock::time_point begin,
-                         clock::time_point end) noexcept {
+void request_traces::end(std::uint64_t id, std::string const& model, std::int64_t version, std::string_view parent,
+                         clock::time_point begin, clock::time_point end) noexcept {
   try {
     std::string name;
     write_text(model, name);
@@ -116,7 +116,9 @@ void request_traces::end(std::uint64_t id, std::string const& model, std::int64_
     }
     auto const number = std::to_string(id);
     auto const text = std::string(in_file_ == 0 ? "[" : ",\n") + "{\"id\": " + number + ", \"model_name\": " + name +
-                      ", \"model_version\": " + std::to_string(version) + "},\n{\"id\": " + number +
+                      ", \"model_version\": " + std::to_string(version) +
+                      (parent.empty() ? "" : ", \"traceparent\": \"" + std::string(parent) + "\"") +
+                      "},\n{\"id\": " + number +
                       ", \"timestamps\": [{\"name\": \"REQUEST_START\", \"ns\": " + std::to_string(nanoseconds(begin)) +
                       "}, {\"name\": \"REQUEST_END\", \"ns\": " + std::to_string(nanoseconds(end)) + "}]}";
     (void)std::fwrite(text.data(), 1, text.size(), file_);

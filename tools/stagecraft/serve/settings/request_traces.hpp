@@ -39,9 +39,9 @@ class request_traces {
 
   /// The number of the trace, if this call of the model is traced; 0: it is not.
   [[nodiscard]] std::uint64_t begin(std::string const& model) noexcept;
-  /// Writes a trace.
-  void end(std::uint64_t id, std::string const& model, std::int64_t version, clock::time_point begin,
-           clock::time_point end) noexcept;
+  /// Writes a trace; `parent`: the trace id that the request came with, or nothing.
+  void end(std::uint64_t id, std::string const& model, std::int64_t version, std::string_view parent,
+           clock::time_point begin, clock::time_point end) noexcept;
 
  private:
   struct settings {

@@ -214,7 +214,7 @@ class task_list_builder {
   [[nodiscard]] constexpr bool is_same_as_operand(int id) const {
     operations::operation const& what = node_of(id).what;
     auto const* elementwise = what.if_is<operations::map>();
-    return what.is<operations::reshape>() || what.is<operations::composite>() ||
+    return what.is_any<operations::reshape, operations::composite>() ||
            (elementwise != nullptr && elementwise->apply == operations::function::identity);
   }
 
@@ -234,7 +234,7 @@ class task_list_builder {
       is_behind = is_behind || other == id;
       if (!is_behind) continue;
       operations::operation const& what = node_of(other).what;
-      has_loop = has_loop || what.is<operations::loop>() || what.is<operations::loop_end>();
+      has_loop = has_loop || what.is_any<operations::loop, operations::loop_end>();
       for (int i = 0; i < node_of(other).operand_count; ++i)
         if (operand(other, i) == id) {
           if (reader >= 0 || has_loop) return -1;

@@ -205,10 +205,9 @@ class traced_steps {
   [[nodiscard]] constexpr int source_of(int id) const {
     while (builder.is_same_as_operand(id)) id = builder.operand(id, 0);
     operations::operation const& what = builder.node_of(id).what;
-    bool const has_own = what.is<operations::input>() || what.is<operations::weight>() ||
-                         what.is<operations::constant>() || what.is<operations::carry>() ||
-                         what.is<operations::last>() || what.is<operations::broadcast>() ||
-                         what.is<operations::transpose>() || builder.is_kept(id);
+    bool const has_own = what.is_any<operations::input, operations::weight, operations::constant, operations::carry,
+                                     operations::last, operations::broadcast, operations::transpose>() ||
+                         builder.is_kept(id);
     if (has_own || builder.targets[id] >= 0) return -1;
     for (int const computed : builder.order())
       if (computed == id) return id;

@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# stagecraft_compile_together(target): those of the target's sources that these groups name are compiled together, a group in
+# one run of the compiler, which takes a third of the time: the headers and templates that they share cost more than they do.
+# What has no group is compiled alone. Names in the unnamed namespaces of a group's sources must differ.
+set(stagecraft_source_groups
+    "keras/ config_calls config_masks config_reader hdf5_process model_json model_reader option_values read_rtneural weights_reader"
+    "onnx/ empty_tensors folding_axes onnx_constants onnx_file onnx_inlining onnx_inputs onnx_joining onnx_model"
+    "onnx/ onnx_patterns onnx_types onnx_versions operator_table part_nodes product_nodes recurrent_nodes shape_nodes window_nodes"
+    "onnx/export/ export_sequences export_simple export_windows onnx_builder onnx_bundle onnx_export"
+    "onnx/operations/ activation_operations attention_operations axis_nodes broadcast_operations einsum_operations index_operations made_nodes"
+    "onnx/operations/ microsoft_attention microsoft_nodes operation_nodes part_operations pooling_operations region_operations resize_operations sampling_operations"
+    "onnx/operations/ tap_operations transform_operations word_operations word_reductions"
+    "saved_model/ object_graph saved_model"
+    "tensorflow/ graph_def graph_patterns lower_elementwise lower_movement lower_products lower_windows operation_table read_tensorflow")
+
+set(stagecraft_tool_folder ${CMAKE_CURRENT_LIST_DIR})
+function(stagecraft_compile_together target)
+  set(number 0)
+  foreach(group IN LISTS stagecraft_source_groups)
+    math(EXPR number "${number} + 1")
+    string(REPLACE " " ";" names ${group})
+    list(POP_FRONT names folder)
+    foreach(name IN LISTS names)
+      set_source_files_properties(${stagecraft_tool_folder}/${folder}${name}.cpp PROPERTIES UNITY_GROUP group_${number})
+    endforeach()
+  endforeach()
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
+endfunction()
