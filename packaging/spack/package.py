@@ -1,8 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# A Spack package, for Spack 1.0 and newer: copy this folder to packages/stagecraft of a repository of packages. Then, in a
-# checkout of stagecraft, `spack dev-build stagecraft@main` installs that checkout.
+# A Spack package: copy this folder to packages/stagecraft of a repository of packages. Then, in a checkout of stagecraft,
+# `spack dev-build stagecraft@main` installs that checkout.
 from spack.package import *
-from spack_repo.builtin.build_systems.cmake import CMakePackage
+
+try:
+    from spack_repo.builtin.build_systems.cmake import CMakePackage
+except ImportError:  # before Spack 1.0, spack.package has it
+    pass
 
 
 class Stagecraft(CMakePackage):

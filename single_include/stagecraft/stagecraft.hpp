@@ -812,8 +812,14 @@ struct processor_complaint {
   return allowed_instruction_sets(needed, instruction_sets_of_processor(), may_use_tiles);
 }
 
-/// Ends the program if the processor lacks any of the sets, or the system does not let it use them.
+/// Ends the program if the processor lacks any of the sets, or the system does not let it use them. A runtime library
+/// that does not even find SSE2, which all these processors have, knows nothing of the processor: it is Zig's for musl.
 [[gnu::cold]] inline void require_processor(instruction_sets needed) {
+  __builtin_cpu_init();
+  if (!__builtin_cpu_supports("sse2")) {
+    static_cast<void>(allowed_instruction_sets(needed, needed, may_use_tiles));
+    return;
+  }
   processor_complaint const complaint = complain_about_processor(needed, usable_instruction_sets(needed));
   if (complaint.length == 0) return;
   std::fputs(complaint.text, stderr);
@@ -1355,8 +1361,8 @@ inline void store_first(xsimd::batch<float, Arch> const& x, float* p, int count)
   }
 }
 
-/// `load_first` for a number of lanes that is known at compile time: a plain load if it is all of them, a half or a
-/// quarter.
+/// `load_first` for a number of lanes that is known at compile time: a plain load if it is all of them, a half, a
+/// quarter or one.
 template <int Count, class Arch = default_architecture>
 [[nodiscard, gnu::always_inline]] inline batch<Arch> load_lanes(float const* p) {
   static_assert(Count > 0 && Count <= lanes<Arch>);
@@ -1366,10 +1372,14 @@ template <int Count, class Arch = default_architecture>
     return _mm512_zextps256_ps512(_mm256_loadu_ps(p));
   else if constexpr (has_avx512<Arch> && Count == 4)
     return _mm512_zextps128_ps512(_mm_loadu_ps(p));
+  else if constexpr (has_avx512<Arch> && Count == 1)
+    return _mm512_zextps128_ps512(_mm_load_ss(p));
 #endif
 #if defined(__AVX2__)
   else if constexpr (has_avx2<Arch> && Count == 4)
     return _mm256_zextps128_ps256(_mm_loadu_ps(p));
+  else if constexpr (has_avx2<Arch> && Count == 1)
+    return _mm256_zextps128_ps256(_mm_load_ss(p));
 #endif
   else
     return load_first<Arch>(p, Count);
@@ -1411,8 +1421,8 @@ template <int Count, class Arch = default_architecture>
   }
 }
 
-/// `store_first` for a number of lanes that is known at compile time: a plain store if it is all of them, a half or a
-/// quarter. Processors do not forward what a masked store has written to the load that follows it.
+/// `store_first` for a number of lanes that is known at compile time: a plain store if it is all of them, a half, a
+/// quarter or one. Processors do not forward what a masked store has written to the load that follows it.
 template <int Count, class Arch>
 [[gnu::always_inline]] inline void store_lanes(xsimd::batch<float, Arch> const& x, float* p) {
   static_assert(Count > 0 && Count <= lanes<Arch>);
@@ -1422,6 +1432,8 @@ template <int Count, class Arch>
     _mm256_storeu_ps(p, _mm512_castps512_ps256(x));
   else if constexpr (has_avx512<Arch> && Count == 4)
     _mm_storeu_ps(p, _mm512_castps512_ps128(x));
+  else if constexpr (has_avx512<Arch> && Count == 1)
+    _mm_store_ss(p, _mm512_castps512_ps128(x));
 #endif
   else
     store_first(x, p, Count);
@@ -2922,6 +2934,7 @@ struct device_memory {
   float* widened = nullptr;          ///< room for a step's tensors as floats, where they are stored in 16 bits
   float* slots = nullptr;            ///< the optimizer's state: one copy of the weights' layout after the other
   float* prepared = nullptr;         ///< the weights as the policy has prepared them once (step_weights)
+  float* result = nullptr;           ///< where the caller wants the output; null: in the block
   float* kept_states = nullptr;      ///< states that the caller has in place of those of `prepared`; null: none
   float* first_workspace = nullptr;  ///< the first thread's workspace; null if there is one thread only
   machine_memory* machine = nullptr;
@@ -17708,6 +17721,9 @@ struct stored_weights {
 /// Steps:
 /// - `input<Plan>(memory, call)`: where the infeed writes an input; `inputs<Plan>(memory)`: it has written all of them.
 /// - `step<Plan, Call, Backward>(memory)`: carries out a step.
+/// - `reads_sample<Plan>()`, `writes_result<Plan>()`: whether the steps read the plan's `lone_input` at
+/// `memory.samples`
+///   if that is set, and no further, and write its `lone_output` to `memory.result`, after all that they read.
 /// - `devices_have_teams`: whether several threads may carry out the same step together. Then each of them calls
 /// `step`,
 ///   which divides its work among them (device_threads).
@@ -21463,6 +21479,22 @@ template <class Arch>
     return x;
 }
 
+/// The first lanes of a register, which takes no instruction.
+template <class Arch>
+[[nodiscard, gnu::always_inline]] inline half_register<Arch> first_half(batch<Arch> const& x) {
+#if defined(__AVX512F__)
+  if constexpr (has_avx512<Arch>)
+    return _mm512_castps512_ps256(x);
+  else
+#endif
+#if defined(__AVX2__) && defined(__FMA__)
+      if constexpr (detail::halves_eight_lanes<Arch>)
+    return detail::four_floats(_mm256_castps256_ps128(x));
+  else
+#endif
+    return x;
+}
+
 /// Copies Count floats that have just been stored in registers of Arch. Loads of the same width read them from those
 /// stores; wider ones, as std::copy may have, wait until all of them are in the cache.
 template <class Arch, long long Count>
@@ -21724,7 +21756,13 @@ inline void multiply_tile(float const* left, Stride left_stride, float const* ri
 #pragma GCC unroll 4
         for (int j = 0; j < Vectors; j += of_line) __builtin_prefetch(right + part * RightStep + j * width + Ahead);
 #pragma GCC unroll 4
-      for (int j = 0; j < Vectors; ++j) row[j] = load_once<Arch, Register>(right + part * RightStep + j * width);
+      for (int j = 0; j < Vectors; ++j) {
+        float const* const from = right + part * RightStep + j * width;
+        if constexpr (Rows == 1)
+          row[j] = Register::load_unaligned(from);  // part of the one multiplication that reads it
+        else
+          row[j] = load_once<Arch, Register>(from);
+      }
 #pragma GCC unroll 16
       for (int i = 0; i < Rows; ++i) {
         Register const element(left[i * left_row + part * left_step]);
@@ -22450,6 +22488,8 @@ struct host_call {
 
   [[nodiscard]] float const* input(int index) const {
     if (Plan::stays_in_place(input_call(index))) return memory.samples;
+    if constexpr (Plan::lone_input >= 0)
+      if (Plan::is_sample(input_call(index)) && memory.samples != nullptr) return memory.samples;
     if (casts_input<Plan, Call>(input_call(index))) return memory.widened + widened::input(index);
     return address(Plan::value(input_call(index)), input_call(index), widened::input(index));
   }
@@ -22462,7 +22502,11 @@ struct host_call {
                    widened::input_gradient(index));
   }
   /// The place where the forward step writes the result of its epilogues.
-  [[nodiscard]] float* output() const { return address(Plan::value(last_epilogue), Call, widened::output); }
+  [[nodiscard]] float* output() const {
+    if constexpr (Plan::lone_output >= 0)
+      if (Plan::is_result(last_epilogue) && memory.result != nullptr) return memory.result;
+    return address(Plan::value(last_epilogue), Call, widened::output);
+  }
   [[nodiscard]] float* output_gradient() const { return address(Plan::gradient(Call), Call, widened::output_gradient); }
   /// True if there is room for something that the forward step keeps for the backward step.
   static constexpr bool has_saved = Plan::exists(Plan::saved(Call));
@@ -29180,7 +29224,7 @@ inline void multiply_side_by_side(float const* x, float const* w, float* y, int 
 #pragma GCC unroll 4
         for (int j = 0; j < vectors; ++j)
           sum[p][j] = fused_multiply_add(
-              element[s], load_once<Arch>(w + p * layout::panel_stride + s * panel + j * width), sum[p][j]);
+              element[s], batch<Arch>::load_unaligned(w + p * layout::panel_stride + s * panel + j * width), sum[p][j]);
   }
 #pragma GCC unroll 4
   for (int p = 0; p < Panels; ++p)
@@ -29233,7 +29277,36 @@ inline void multiply(float const* x, float const* w, float* y, Output const& out
   }
 }
 
+/// True if one sum of K terms can be the sum of the lanes of a register that has one for each of the tile's sums.
+template <int K, class Arch>
+inline constexpr bool sums_in_lanes = [] {
+  constexpr int sums = interleaved_sums<Arch>(1, 1);
+  return K >= 2 * sums && K % sums == 0 && sums == 8 &&
+         (lanes<Arch> == 8 || (lanes<Arch> == 16 && has_half_registers<Arch>));
+}();
+
 }  // namespace detail
+
+/// True if `dot` has the K terms of a product.
+template <int K, class Arch = default_architecture>
+inline constexpr bool has_dot = detail::sums_in_lanes<K, Arch>;
+
+/// y = epilogue(the sum of x[k] * w[k]), for a product of one row with a matrix of one column. It has the bits of
+/// `matmul`, whose tile adds the terms in as many sums as a register has lanes here, and takes an eighth of its
+/// products. w: K floats one after the other.
+template <int K, class Arch = default_architecture, class Epilogue = no_epilogue>
+inline void dot(float const* x, float const* w, float* y, Epilogue const& epilogue = {}) {
+  static_assert(has_dot<K, Arch>);
+  using sums = std::conditional_t<lanes<Arch> == 8, batch<Arch>, half_register<Arch>>;
+  sums sum(0.0F);
+  for (int k = 0; k < K; k += 8)
+    sum = fused_multiply_add(sums::load_unaligned(x + k), sums::load_unaligned(w + k), sum);
+  alignas(32) float each[8];
+  sum.store_aligned(each);
+  for (int distance = 4; distance > 0; distance /= 2)
+    for (int i = 0; i < distance; ++i) each[i] = each[i] + each[i + distance];
+  store_lanes<1>(epilogue(batch<Arch>(each[0]), 0, std::int64_t{0}), y);
+}
 
 /// y = epilogue(x * w). x: M x K and y: M x N, row by row; w: packed_matrix<K, N, Arch>. See epilogue.hpp for what an
 /// epilogue is. A thread's share is a range of columns, as far as the panels of w allow, or,
@@ -30397,12 +30470,14 @@ class row_ring {
 
   constexpr row_ring(float* memory, int kept, int columns) : memory_(memory), kept_(kept), columns_(columns) {}
 
-  /// The two places where the row of this step is written.
-  [[nodiscard, gnu::always_inline]] float* first_place() const { return row(place()); }
-  [[nodiscard, gnu::always_inline]] float* second_place() const { return row(place() + length()); }
-  /// Moves the window: it then begins at the oldest of the kept rows and ends with the row of this step.
-  [[gnu::always_inline]] void advance() const {
-    int const next = place() + 1;
+  /// Takes the row of this step, and moves the window: it then begins at the oldest of the kept rows and ends with this
+  /// one. `Columns`: those of a row. Its place is read once: what is written might be anything to a compiler.
+  template <int Columns>
+  [[gnu::always_inline]] void take(float const* from) const {
+    int const now = place(), next = now + 1;
+    float* const first = row(now);
+    std::memcpy(first, from, sizeof(float) * Columns);
+    std::memcpy(first + length() * columns_, from, sizeof(float) * Columns);
     set_place(next == length() ? 0 : next);
   }
   [[nodiscard, gnu::always_inline]] float const* window() const { return row(place()); }
@@ -30982,6 +31057,14 @@ struct inlined_plan : rows_of_plan<Call> {
   }
   static constexpr int kept_floats = kept_place(-1);
 
+  /// True if nothing is read from an input after the output is written: then both may be the same memory.
+  static constexpr bool writes_last = [] {
+    auto const is_found_before = [](int id) { return is_computed(source(id)) || is<operations::last>(source(id)); };
+    for (auto const& each : plan.updates)
+      if (!is_next_of_ring(each.value) && !is_found_before(each.value)) return false;
+    return trips == 1 && is_found_before(plan.output);
+  }();
+
  private:
   // The rules of what can be inlined.
 
@@ -31168,6 +31251,7 @@ class inlined_product {
   template <int First, class Give>
   [[gnu::always_inline]] static inline void multiply(float const* packed, float const* left, Give const& give) {
     constexpr int some = of.part_end(First) - First, row = of.row_of_part(First), before = of.packed_before(First);
+    constexpr bool has_halves_alone = of.packed_before(First + some) - before == some * layout::width / 2;
     constexpr bool is_aligned = row % layout::width == 0 && before % layout::width == 0;
     float const* weights = packed + inner * before;
     value sums[chains * some];
@@ -31179,11 +31263,13 @@ class inlined_product {
         sums[R] = value(0.0F);
     });
     auto const add = [&]<int Chain>(float const* number) __attribute__((always_inline)) {
-      value const term(*number);
+      [[maybe_unused]] value const term(*number);
+      // The number once, not in two registers of different sizes, which take the units that multiply.
+      [[maybe_unused]] half const half_term = has_halves_alone ? half(*number) : kernels::first_half<arch>(term);
       each_of<0, some>([&]<int R>() __attribute__((always_inline)) {
         constexpr int at = of.packed_before(First + R) - before, sum = Chain * some + R;
         if constexpr (of.is_half(First + R))
-          halves[sum] = kernels::fused_multiply_add(half(*number), half::load_unaligned(weights + at), halves[sum]);
+          halves[sum] = kernels::fused_multiply_add(half_term, half::load_unaligned(weights + at), halves[sum]);
         else if constexpr (is_aligned && at % layout::width == 0)
           sums[sum] = kernels::fused_multiply_add(term, value::load_aligned(weights + at), sums[sum]);
         else
@@ -31308,17 +31394,22 @@ class inlined_list {
     return (most + 15) / 16 * 16;
   }();
 
-  /// Values of a row; nothing is set before it is computed.
+  /// The numbers of a row that are read one by one.
+  struct numbers_in_memory {
+    alignas(64) float states[(of_call::state_registers + 1) * layout::width];
+    alignas(64) float left[most_left];
+  };
+  /// Values of a row; nothing is set before it is computed. Numbers in memory stand elsewhere: compilers keep an array
+  /// of registers in registers only as long as nothing has an address in the same object.
   struct values {
-    values(Call const& of, float const* packed_weights, float* states_between_calls)
-        : call(of), packed(packed_weights), kept(states_between_calls) {}
+    values(Call const& of, float const* packed_weights, float* states_between_calls, numbers_in_memory& memory)
+        : call(of), packed(packed_weights), kept(states_between_calls), states(memory.states), left(memory.left) {}
 
     Call const& call;
     float const* packed;
     float* kept;
+    float *states, *left;
     value registers[of_call::registers + 1];
-    alignas(64) float states[(of_call::state_registers + 1) * layout::width];
-    alignas(64) float left[most_left];
   };
 
  public:
@@ -31327,7 +31418,9 @@ class inlined_list {
   static constexpr int kept_floats = of_call::kept_floats;
   static constexpr long long workspace = of_call::workspace;
   /// Bytes of the values of a row.
-  static constexpr long long local_bytes() { return static_cast<long long>(sizeof(values)); }
+  static constexpr long long local_bytes() {
+    return static_cast<long long>(sizeof(values) + sizeof(numbers_in_memory));
+  }
 
   /// Packs what the products multiply by, in the order in which they read it.
   static void pack(Call const& call, float* packed) {
@@ -31372,30 +31465,33 @@ class inlined_list {
   }
 
   static void forward(Call const& call, float const* packed, float* kept) {
-    values all(call, packed, kept);
+    numbers_in_memory memory;
+    values all(call, packed, kept, memory);
     if constexpr (of_call::loop_position < 0) {
 #pragma GCC unroll 1
       for (int row = 0; row < trips; ++row) {
-        each_of<0, of_call::count>([&]<int I>() { evaluate<plan.forward[I]>(all, row); });
+        each_of<0, of_call::count>([&]<int I>()
+                                       __attribute__((always_inline)) { evaluate<plan.forward[I]>(all, row); });
         store<plan.output>(all, row, call.output() + row * columns_of<plan.output>);
       }
     } else {
-      each_of<0, of_call::loop_position>([&]<int I>() {
+      each_of<0, of_call::loop_position>([&]<int I>() __attribute__((always_inline)) {
         if constexpr (of_call::is_at_once(plan.forward[I]))
           multiply_at_once<plan.forward[I]>(call);
         else if constexpr (!of_call::is_of_trip(I))
           evaluate<plan.forward[I]>(all, 0);
       });
-      each_of<of_call::loop_position, of_call::end_position>([&]<int I>() {
+      each_of<of_call::loop_position, of_call::end_position>([&]<int I>() __attribute__((always_inline)) {
         constexpr int id = plan.forward[I];
         if constexpr (is<operations::carry>(id)) keep<operand(id, 1), id>(all, 0);
       });
 #pragma GCC unroll 1
       for (int trip = 0; trip < trips; ++trip) run_trip(all, of_call::is_reversed ? trips - 1 - trip : trip);
-      each_of<of_call::end_position, of_call::count>([&]<int I>() { evaluate<plan.forward[I]>(all, 0); });
+      each_of<of_call::end_position, of_call::count>(
+          [&]<int I>() __attribute__((always_inline)) { evaluate<plan.forward[I]>(all, 0); });
       if constexpr (!is<operations::stack>(source(plan.output))) store<plan.output>(all, 0, call.output());
     }
-    each_of<0, static_cast<int>(plan.updates.size())>([&]<int I>() {
+    each_of<0, static_cast<int>(plan.updates.size())>([&]<int I>() __attribute__((always_inline)) {
       constexpr int next = plan.updates[I].value;
       if constexpr (!of_call::is_next_of_ring(next)) store<next>(all, 0, next_state<plan.updates[I].weight>(all));
     });
@@ -31547,12 +31643,8 @@ class inlined_list {
           [&]<int R>() __attribute__((always_inline)) { all.registers[first_register<Id> + R] = load<of, R>(from); });
     } else if constexpr (of_call::is_ring(Id)) {
       constexpr int own = operand(Id, 1);
-      row_ring const rows = ring_of<Id>(all);
       // Not through registers, since reading back what a masked store has written takes long.
-      float const* const from = numbers<own>(all, row);
-      std::memcpy(rows.first_place(), from, sizeof(float) * columns_of<own>);
-      std::memcpy(rows.second_place(), from, sizeof(float) * columns_of<own>);
-      rows.advance();
+      ring_of<Id>(all).template take<columns_of<own>>(numbers<own>(all, row));
     } else if constexpr (of_call::is_window_map(Id)) {
       float const* const window = ring_of<operand(Id, 0)>(all).window();
       float const* weights = nullptr;
@@ -32808,6 +32900,19 @@ class traced_layer {
     else
       return static_cast<long long>(sizeof(runner) + sizeof(std::array<float*, plan.nodes.size()>));
   }
+  /// What call_steps says of the forward step.
+  static constexpr bool stays_in_bounds() {
+    if constexpr (is_inlined<Call>)
+      return inlined_list<Call>::workspace == 0;
+    else
+      return false;
+  }
+  static constexpr bool writes_last() {
+    if constexpr (is_inlined<Call>)
+      return inlined_plan<Call>::writes_last;
+    else
+      return false;
+  }
   static void prepare([[maybe_unused]] Call const& call, [[maybe_unused]] float* to) {
     if constexpr (is_inlined<Call>) inlined_list<Call>::pack(call, to);
   }
@@ -33880,6 +33985,19 @@ struct call_steps {
       return 0;
     else
       return traced_layer<Call>::kept_floats();
+  }
+  /// True if the forward step reads its inputs and writes its output no further than they are.
+  template <class Call>
+  static constexpr bool stays_in_bounds() {
+    if constexpr (is_elementwise<Call> || transfers_of_call<Call>::holds)
+      return false;
+    else
+      return traced_layer<Call>::stays_in_bounds();
+  }
+  /// True if it writes its output after it has read its inputs.
+  template <class Call>
+  static constexpr bool writes_last() {
+    return traced_layer<Call>::writes_last();
   }
   template <class Call, class StateOf>
   static void take_states(float* kept, StateOf const& state_of) {
@@ -36114,7 +36232,7 @@ struct byte_kernel {
     std::memset(to, 0, static_cast<std::size_t>(floats) * sizeof(float));
     for (int group = 0; group < Groups; ++group)
       for (int column = 0; column < N; ++column) {
-        std::int32_t sum = 0;
+        std::int64_t sum = 0;
         for (int row = 0; row < K; ++row) {
           auto const number = nearest_whole(w[group * from::size + from::index(row, column)], 127.0F);
           int const step = row / Run * quads_of(Run) + row % Run / 4;
@@ -36123,8 +36241,8 @@ struct byte_kernel {
           sum += number;
         }
         int const at = group * N + column;
-        std::int32_t const offset =
-            (bias != nullptr ? nearest_whole(bias[at], 0x1.fffffep30F) : 0) - static_cast<std::int32_t>(shift) * sum;
+        std::int64_t const sums = (bias != nullptr ? nearest_whole(bias[at], 0x1.fffffep30F) : 0) - shift * sum;
+        auto const offset = static_cast<std::int32_t>(sums);  // sums of int32 wrap
         std::memcpy(to + offsets + at, &offset, sizeof offset);
       }
   }
@@ -36967,6 +37085,11 @@ struct kernel_steps<layer_kernel::product, L> {
     static constexpr long long forward_floats = pads_inputs ? behind_factor(1LL * rows * kernels::pairs_of(inputs))
                                                 : of_bytes  ? behind_factor(1LL * rows * kernels::quads_of(inputs))
                                                             : 0;
+    /// The sum of one unit of one sample, with a copy of its weights one after the other.
+    static constexpr bool is_dot = rows == 1 && units == 1 && Call::plan::threads == 1 && !multiplies_pairs &&
+                                   !of_bytes && !is_half(Call::plan::stored) && !Call::plan::trains &&
+                                   only_infers<Call::plan::training> && Call::plan::is_whole &&
+                                   kernels::has_dot<inputs, typename Call::architecture>;
     using gradients = gradients_of_pairs<rows, inputs, units, typename Call::architecture>;
   };
   template <class Call, bool Backward>
@@ -36990,18 +37113,33 @@ struct kernel_steps<layer_kernel::product, L> {
   static constexpr long long shared_workspace() {
     return shapes<Call>::multiplies_pairs || shapes<Call>::of_bytes ? workspace<Call>() : 0;
   }
-  /// See prepared_weights: the kernel of bytes.
+  /// See prepared_weights: the kernel of bytes, or the weights of one unit.
   template <class Call>
   static constexpr long long prepared_floats() {
     if constexpr (multiplies_bytes<Call>)
       return byte_kernel_of<Call>::floats;
     else
-      return 0;
+      return shapes<Call>::is_dot ? shapes<Call>::inputs : 0;
   }
   template <class Call>
   static void prepare(Call const& call, float* to) {
-    byte_kernel_of<Call>::pack(call.weight(0), Call::layer.options.use_bias ? call.weight(1) : nullptr,
-                               -Call::layer.options.input_bytes.least, to);
+    if constexpr (multiplies_bytes<Call>)
+      byte_kernel_of<Call>::pack(call.weight(0), Call::layer.options.use_bias ? call.weight(1) : nullptr,
+                                 -Call::layer.options.input_bytes.least, to);
+    else
+      kernels::packed_matrix<shapes<Call>::inputs, 1, typename Call::architecture>::unpack(call.weight(0), to);
+  }
+
+  /// See call_steps. Softmax reads its row in whole registers.
+  template <class Call>
+  static constexpr bool stays_in_bounds() {
+    return !shapes<Call>::multiplies_pairs && !shapes<Call>::of_bytes && shapes<Call>::epilogue::in_registers;
+  }
+  template <class Call>
+  static constexpr bool writes_last() {
+    return shapes<Call>::rows == 1 &&
+           shapes<Call>::units <=
+               kernels::packed_matrix<1, shapes<Call>::units, typename Call::architecture>::panel_columns;
   }
 
   template <class Call>
@@ -37029,6 +37167,9 @@ struct kernel_steps<layer_kernel::product, L> {
       else if constexpr (s::multiplies_pairs)
         kernels::matmul_of_pairs<s::rows, s::inputs, s::units, typename Call::architecture>(
             s::pads_inputs ? padded(part) : part.stored_input(0), part.weight(0), y, epilogue, part.share());
+      else if constexpr (s::is_dot)
+        kernels::dot<s::inputs, typename Call::architecture>(
+            part.input(0), part.memory.prepared + prepared_place<typename Call::plan, Call::call>, y, epilogue);
       else
         kernels::matmul<s::rows, s::inputs, s::units, typename Call::architecture>(part.input(0), part.weight(0), y,
                                                                                    epilogue, part.share());
@@ -40799,6 +40940,19 @@ struct host_policy {
       step_on_floats<Plan, Call, Backward>(memory);
   }
   template <class Plan>
+  static constexpr bool reads_sample() {
+    return readers_of_sample<Plan>(false) == 0 && readers_of_sample<Plan>(true) > 0;
+  }
+  template <class Plan>
+  static constexpr bool writes_result() {
+    if constexpr (Plan::lone_output >= 0) {
+      using call = host_call<Plan, Plan::lone_output>;
+      if constexpr (stays_in_bounds<call>)
+        return !reads_sample_of<call>() || layer_steps_of<call>::template writes_last<call>();
+    }
+    return false;
+  }
+  template <class Plan>
   static void addition(pass_memory const& memory, pass_addition const& added, int /*number*/) {
     device_threads<Plan::threads>::divide(memory, [&](pass_memory const& own) {
       if constexpr (is_half(Plan::stored)) return narrow_storage<Plan>::addition(own, added);
@@ -40904,6 +41058,32 @@ struct host_policy {
   template <class Plan, std::size_t Parameter>
   static kernels::share::range share_of(pass_memory const& own) {
     return own.share.of(Plan::weights.size[Parameter], 16);
+  }
+
+  template <class Call>
+  static constexpr bool stays_in_bounds = [] {
+    if constexpr (requires { layer_steps_of<Call>::template stays_in_bounds<Call>(); })
+      return layer_steps_of<Call>::template stays_in_bounds<Call>();
+    else
+      return false;
+  }();
+  template <class Call>
+  static constexpr bool reads_sample_of() {
+    for (int i = 0; i < Call::input_count; ++i)
+      if (Call::plan::is_sample(Call::input_call(i))) return true;
+    return false;
+  }
+  /// The number of calls that read the lone input and nothing after it (InBounds), or of the others that read it.
+  template <class Plan>
+  static constexpr int readers_of_sample(bool in_bounds) {
+    int found = 0;
+    for_each_index<static_cast<int>(Plan::graph.calls.size())>([&]<int Call>() {
+      if constexpr (Plan::lone_input >= 0 && !Plan::graph.call(Call).is_input) {
+        using call = host_call<Plan, Call>;
+        if (reads_sample_of<call>() && stays_in_bounds<call> == in_bounds) ++found;
+      }
+    });
+    return found;
   }
 
   /// A step whose tensors are floats, which all threads have done or seen done afterwards.
@@ -41781,6 +41961,31 @@ struct step_plan {
     return is_whole && model_plan.calls[root(call)].stays_in_place;
   }
 
+  /// The call whose memory a view is, or the call itself.
+  [[nodiscard]] static constexpr std::size_t root(int call) {
+    return static_cast<std::size_t>(model_plan.calls[call].root);
+  }
+  /// The only input of a model that one thread runs forward, as a whole and on floats, and its only output; -1 if there
+  /// are several, or if one of them is the other. A call of the model alone may leave them where the caller has them.
+  static constexpr int lone_input = [] {
+    if (!is_whole || trains || threads != 1 || is_half(stored)) return -1;
+    int found = -1;
+    for (int i = 0; i < static_cast<int>(graph.calls.size()); ++i)
+      if (graph.call(i).is_input) found = found == -1 ? i : -2;
+    return found >= 0 ? found : -1;
+  }();
+  static constexpr int lone_output = [] {
+    if (lone_input < 0 || graph.ends.size() != 1 || root(graph.ends[0]) == root(lone_input)) return -1;
+    for (int i = 0; i < static_cast<int>(graph.calls.size()); ++i)
+      for (int const source : graph.inputs_of(i))
+        if (root(source) == root(graph.ends[0])) return -1;
+    return graph.ends[0];
+  }();
+  [[nodiscard]] static constexpr bool is_sample(int call) { return lone_input >= 0 && root(call) == root(lone_input); }
+  [[nodiscard]] static constexpr bool is_result(int call) {
+    return lone_output >= 0 && root(call) == root(lone_output);
+  }
+
   [[nodiscard]] static constexpr buffer_place value(int call) { return pass.places.value[root(call)]; }
   [[nodiscard]] static constexpr buffer_place gradient(int call) { return pass.places.gradient[root(call)]; }
   [[nodiscard]] static constexpr buffer_place saved(int call) { return pass.places.saved[call]; }
@@ -41821,7 +42026,6 @@ struct step_plan {
     return updates_at_once && layer.call_count == 1 && weight.trainable && weight.regularizer.empty() &&
            weight.layout == layout;
   }
-  static constexpr std::size_t root(int call) { return static_cast<std::size_t>(model_plan.calls[call].root); }
 };
 
 }  // namespace stagecraft::engine
@@ -76872,7 +77076,7 @@ class pipeline_pass {
                                      !sizes::fetches_weights && !sizes::keeps_copies;
 
   /// One batch and nothing beside its steps: no feed, results, trace or counts. `x` and `y` hold the whole batch.
-  static void call(memory_type& own, pass_memory& memory, float const* x, float* y) {
+  [[gnu::always_inline]] static inline void call(memory_type& own, pass_memory& memory, float const* x, float* y) {
     if constexpr (is_tiny)
       call_inlined(own, memory, x, y);
     else
@@ -76896,24 +77100,32 @@ class pipeline_pass {
     for (auto const& each : graph.calls) flops += each.flops;
     return Session::batch * flops <= 4096;
   }();
+  static constexpr bool writes_in_place =
+      !takes_logits<typename plan::job, 0> && policy::template writes_result<plan>();
   /// call_steps as one function: a dense layer of 8 units is 36 instructions instead of 75.
-  [[gnu::flatten]] static void call_inlined(memory_type& own, pass_memory& memory, float const* x, float* y) {
-    call_steps(own, memory, x, y);
+  [[gnu::flatten]] static void call_inlined(memory_type& own, pass_memory const& memory, float const* x, float* y) {
+    pass_memory copy = memory;  // of which compilers keep what is read in registers, since nothing else writes to it
+    call_steps(own, copy, x, y);
   }
   static void call_steps(memory_type& own, pass_memory& memory, float const* x, float* y) {
     policy::template begin_pass<sizes>(own.of_policy, trains, Pass, device, memory);
+    if (x == nullptr || y == nullptr) __builtin_unreachable();  // steps need not ask where to read and to write
     constexpr int input = static_cast<int>(sizes::input_call(0));
-    if constexpr (reads_in_place)
+    if constexpr (reads_in_place || policy::template reads_sample<plan>())
       memory.samples = x;
     else
       std::copy_n(x, 1LL * Session::batch * Session::input_shape(0).size(), plan::address(memory, plan::value(input)));
+    if constexpr (writes_in_place) memory.result = y;
     policy::template inputs<plan>(memory);
     [&]<std::size_t... Step>(std::index_sequence<Step...>) {
       (step<pass.steps[Step].call, false>(memory), ...);
     }(std::make_index_sequence<pass.steps.size()>{});
-    finish_output<0>(memory);
-    kernels::copy_stored<typename plan::architecture,
-                         1LL * Session::batch * graph.call(Session::outputs[0]).shape.size()>(prediction<0>(memory), y);
+    if constexpr (!writes_in_place) {
+      finish_output<0>(memory);
+      kernels::copy_stored<typename plan::architecture,
+                           1LL * Session::batch * graph.call(Session::outputs[0]).shape.size()>(prediction<0>(memory),
+                                                                                                y);
+    }
   }
 
   /// Waits, on the first thread, until the inputs of the steps are there. False if another device has failed.
@@ -78231,8 +78443,8 @@ class session : public session_shape<typename Job::described>,
     requires calls_alone
   {
     if (weights_changed_) [[unlikely]]
-      begin_run();
-    alone_.kept_states = states;
+      return [=, this]() __attribute__((noinline, cold)) { begin_run(), call(x, y, states); }();
+    if constexpr (graph.is_stateful()) alone_.kept_states = states;
     pipeline_pass<session, execution_mode::inference, 0>::call(*pointers_[0], alone_, x, y);
   }
 

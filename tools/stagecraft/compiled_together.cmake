@@ -7,11 +7,11 @@ set(stagecraft_source_groups
     "onnx/ empty_tensors folding_axes onnx_constants onnx_file onnx_inlining onnx_inputs onnx_joining onnx_model"
     "onnx/ onnx_patterns onnx_types onnx_versions operator_table part_nodes product_nodes recurrent_nodes shape_nodes window_nodes"
     "onnx/export/ export_sequences export_simple export_windows onnx_builder onnx_bundle onnx_export"
-    "onnx/operations/ activation_operations attention_operations axis_nodes broadcast_operations einsum_operations folding_quantized index_operations made_nodes"
+    "onnx/operations/ activation_operations attention_operations axis_nodes broadcast_operations einsum_operations index_operations made_nodes"
     "onnx/operations/ microsoft_attention microsoft_nodes operation_nodes part_operations pooling_operations region_operations resize_operations sampling_operations"
     "onnx/operations/ tap_operations transform_operations word_operations word_reductions"
     "saved_model/ object_graph saved_model"
-    "tensorflow/ graph_def graph_patterns lower_elementwise lower_movement lower_products lower_windows lowered_tensors lowering operation_table read_tensorflow")
+    "tensorflow/ graph_def graph_patterns lower_elementwise lower_movement lower_products lower_windows operation_table read_tensorflow")
 
 set(stagecraft_tool_folder ${CMAKE_CURRENT_LIST_DIR})
 function(stagecraft_compile_together target)

@@ -95,7 +95,7 @@ class pipeline_pass {
                                      !sizes::fetches_weights && !sizes::keeps_copies;
 
   /// One batch and nothing beside its steps: no feed, results, trace or counts. `x` and `y` hold the whole batch.
-  static void call(memory_type& own, pass_memory& memory, float const* x, float* y) {
+  [[gnu::always_inline]] static inline void call(memory_type& own, pass_memory& memory, float const* x, float* y) {
     if constexpr (is_tiny)
       call_inlined(own, memory, x, y);
     else
@@ -119,24 +119,32 @@ class pipeline_pass {
     for (auto const& each : graph.calls) flops += each.flops;
     return Session::batch * flops <= 4096;
   }();
+  static constexpr bool writes_in_place =
+      !takes_logits<typename plan::job, 0> && policy::template writes_result<plan>();
   /// call_steps as one function: a dense layer of 8 units is 36 instructions instead of 75.
-  [[gnu::flatten]] static void call_inlined(memory_type& own, pass_memory& memory, float const* x, float* y) {
-    call_steps(own, memory, x, y);
+  [[gnu::flatten]] static void call_inlined(memory_type& own, pass_memory const& memory, float const* x, float* y) {
+    pass_memory copy = memory;  // of which compilers keep what is read in registers, since nothing else writes to it
+    call_steps(own, copy, x, y);
   }
   static void call_steps(memory_type& own, pass_memory& memory, float const* x, float* y) {
     policy::template begin_pass<sizes>(own.of_policy, trains, Pass, device, memory);
+    if (x == nullptr || y == nullptr) __builtin_unreachable();  // steps need not ask where to read and to write
     constexpr int input = static_cast<int>(sizes::input_call(0));
-    if constexpr (reads_in_place)
+    if constexpr (reads_in_place || policy::template reads_sample<plan>())
       memory.samples = x;
     else
       std::copy_n(x, 1LL * Session::batch * Session::input_shape(0).size(), plan::address(memory, plan::value(input)));
+    if constexpr (writes_in_place) memory.result = y;
     policy::template inputs<plan>(memory);
     [&]<std::size_t... Step>(std::index_sequence<Step...>) {
       (step<pass.steps[Step].call, false>(memory), ...);
     }(std::make_index_sequence<pass.steps.size()>{});
-    finish_output<0>(memory);
-    kernels::copy_stored<typename plan::architecture,
-                         1LL * Session::batch * graph.call(Session::outputs[0]).shape.size()>(prediction<0>(memory), y);
+    if constexpr (!writes_in_place) {
+      finish_output<0>(memory);
+      kernels::copy_stored<typename plan::architecture,
+                           1LL * Session::batch * graph.call(Session::outputs[0]).shape.size()>(prediction<0>(memory),
+                                                                                                y);
+    }
   }
 
   /// Waits, on the first thread, until the inputs of the steps are there. False if another device has failed.

@@ -135,8 +135,8 @@ class session : public session_shape<typename Job::described>,
     requires calls_alone
   {
     if (weights_changed_) [[unlikely]]
-      begin_run();
-    alone_.kept_states = states;
+      return [=, this]() __attribute__((noinline, cold)) { begin_run(), call(x, y, states); }();
+    if constexpr (graph.is_stateful()) alone_.kept_states = states;
     pipeline_pass<session, execution_mode::inference, 0>::call(*pointers_[0], alone_, x, y);
   }
 

@@ -103,6 +103,31 @@ struct step_plan {
     return is_whole && model_plan.calls[root(call)].stays_in_place;
   }
 
+  /// The call whose memory a view is, or the call itself.
+  [[nodiscard]] static constexpr std::size_t root(int call) {
+    return static_cast<std::size_t>(model_plan.calls[call].root);
+  }
+  /// The only input of a model that one thread runs forward, as a whole and on floats, and its only output; -1 if there
+  /// are several, or if one of them is the other. A call of the model alone may leave them where the caller has them.
+  static constexpr int lone_input = [] {
+    if (!is_whole || trains || threads != 1 || is_half(stored)) return -1;
+    int found = -1;
+    for (int i = 0; i < static_cast<int>(graph.calls.size()); ++i)
+      if (graph.call(i).is_input) found = found == -1 ? i : -2;
+    return found >= 0 ? found : -1;
+  }();
+  static constexpr int lone_output = [] {
+    if (lone_input < 0 || graph.ends.size() != 1 || root(graph.ends[0]) == root(lone_input)) return -1;
+    for (int i = 0; i < static_cast<int>(graph.calls.size()); ++i)
+      for (int const source : graph.inputs_of(i))
+        if (root(source) == root(graph.ends[0])) return -1;
+    return graph.ends[0];
+  }();
+  [[nodiscard]] static constexpr bool is_sample(int call) { return lone_input >= 0 && root(call) == root(lone_input); }
+  [[nodiscard]] static constexpr bool is_result(int call) {
+    return lone_output >= 0 && root(call) == root(lone_output);
+  }
+
   [[nodiscard]] static constexpr buffer_place value(int call) { return pass.places.value[root(call)]; }
   [[nodiscard]] static constexpr buffer_place gradient(int call) { return pass.places.gradient[root(call)]; }
   [[nodiscard]] static constexpr buffer_place saved(int call) { return pass.places.saved[call]; }
@@ -143,7 +168,6 @@ struct step_plan {
     return updates_at_once && layer.call_count == 1 && weight.trainable && weight.regularizer.empty() &&
            weight.layout == layout;
   }
-  static constexpr std::size_t root(int call) { return static_cast<std::size_t>(model_plan.calls[call].root); }
 };
 
 }  // namespace stagecraft::engine

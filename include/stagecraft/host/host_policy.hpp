@@ -4,6 +4,7 @@
 
 #include <stagecraft/description/replicas.hpp>
 #include <stagecraft/diagnostics/diagnostic.hpp>
+#include <stagecraft/diagnostics/for_each_index.hpp>
 #include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/engine/policy/device_threads.hpp>
 #include <stagecraft/engine/policy/execution_policy.hpp>
@@ -104,6 +105,19 @@ struct host_policy {
       narrow_storage<Plan>::template step<Call, Backward>(memory, step_on_floats<Plan, Call, Backward>);
     else
       step_on_floats<Plan, Call, Backward>(memory);
+  }
+  template <class Plan>
+  static constexpr bool reads_sample() {
+    return readers_of_sample<Plan>(false) == 0 && readers_of_sample<Plan>(true) > 0;
+  }
+  template <class Plan>
+  static constexpr bool writes_result() {
+    if constexpr (Plan::lone_output >= 0) {
+      using call = host_call<Plan, Plan::lone_output>;
+      if constexpr (stays_in_bounds<call>)
+        return !reads_sample_of<call>() || layer_steps_of<call>::template writes_last<call>();
+    }
+    return false;
   }
   template <class Plan>
   static void addition(pass_memory const& memory, pass_addition const& added, int /*number*/) {
@@ -211,6 +225,32 @@ struct host_policy {
   template <class Plan, std::size_t Parameter>
   static kernels::share::range share_of(pass_memory const& own) {
     return own.share.of(Plan::weights.size[Parameter], 16);
+  }
+
+  template <class Call>
+  static constexpr bool stays_in_bounds = [] {
+    if constexpr (requires { layer_steps_of<Call>::template stays_in_bounds<Call>(); })
+      return layer_steps_of<Call>::template stays_in_bounds<Call>();
+    else
+      return false;
+  }();
+  template <class Call>
+  static constexpr bool reads_sample_of() {
+    for (int i = 0; i < Call::input_count; ++i)
+      if (Call::plan::is_sample(Call::input_call(i))) return true;
+    return false;
+  }
+  /// The number of calls that read the lone input and nothing after it (InBounds), or of the others that read it.
+  template <class Plan>
+  static constexpr int readers_of_sample(bool in_bounds) {
+    int found = 0;
+    for_each_index<static_cast<int>(Plan::graph.calls.size())>([&]<int Call>() {
+      if constexpr (Plan::lone_input >= 0 && !Plan::graph.call(Call).is_input) {
+        using call = host_call<Plan, Call>;
+        if (reads_sample_of<call>() && stays_in_bounds<call> == in_bounds) ++found;
+      }
+    });
+    return found;
   }
 
   /// A step whose tensors are floats, which all threads have done or seen done afterwards.

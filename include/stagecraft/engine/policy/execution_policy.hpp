@@ -65,6 +65,9 @@ struct stored_weights {
 /// Steps:
 /// - `input<Plan>(memory, call)`: where the infeed writes an input; `inputs<Plan>(memory)`: it has written all of them.
 /// - `step<Plan, Call, Backward>(memory)`: carries out a step.
+/// - `reads_sample<Plan>()`, `writes_result<Plan>()`: whether the steps read the plan's `lone_input` at
+/// `memory.samples`
+///   if that is set, and no further, and write its `lone_output` to `memory.result`, after all that they read.
 /// - `devices_have_teams`: whether several threads may carry out the same step together. Then each of them calls
 /// `step`,
 ///   which divides its work among them (device_threads).

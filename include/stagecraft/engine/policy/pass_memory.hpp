@@ -130,6 +130,7 @@ struct device_memory {
   float* widened = nullptr;          ///< room for a step's tensors as floats, where they are stored in 16 bits
   float* slots = nullptr;            ///< the optimizer's state: one copy of the weights' layout after the other
   float* prepared = nullptr;         ///< the weights as the policy has prepared them once (step_weights)
+  float* result = nullptr;           ///< where the caller wants the output; null: in the block
   float* kept_states = nullptr;      ///< states that the caller has in place of those of `prepared`; null: none
   float* first_workspace = nullptr;  ///< the first thread's workspace; null if there is one thread only
   machine_memory* machine = nullptr;

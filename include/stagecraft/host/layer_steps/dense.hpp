@@ -58,6 +58,11 @@ struct kernel_steps<layer_kernel::product, L> {
     static constexpr long long forward_floats = pads_inputs ? behind_factor(1LL * rows * kernels::pairs_of(inputs))
                                                 : of_bytes  ? behind_factor(1LL * rows * kernels::quads_of(inputs))
                                                             : 0;
+    /// The sum of one unit of one sample, with a copy of its weights one after the other.
+    static constexpr bool is_dot = rows == 1 && units == 1 && Call::plan::threads == 1 && !multiplies_pairs &&
+                                   !of_bytes && !is_half(Call::plan::stored) && !Call::plan::trains &&
+                                   only_infers<Call::plan::training> && Call::plan::is_whole &&
+                                   kernels::has_dot<inputs, typename Call::architecture>;
     using gradients = gradients_of_pairs<rows, inputs, units, typename Call::architecture>;
   };
   template <class Call, bool Backward>
@@ -81,18 +86,33 @@ struct kernel_steps<layer_kernel::product, L> {
   static constexpr long long shared_workspace() {
     return shapes<Call>::multiplies_pairs || shapes<Call>::of_bytes ? workspace<Call>() : 0;
   }
-  /// See prepared_weights: the kernel of bytes.
+  /// See prepared_weights: the kernel of bytes, or the weights of one unit.
   template <class Call>
   static constexpr long long prepared_floats() {
     if constexpr (multiplies_bytes<Call>)
       return byte_kernel_of<Call>::floats;
     else
-      return 0;
+      return shapes<Call>::is_dot ? shapes<Call>::inputs : 0;
   }
   template <class Call>
   static void prepare(Call const& call, float* to) {
-    byte_kernel_of<Call>::pack(call.weight(0), Call::layer.options.use_bias ? call.weight(1) : nullptr,
-                               -Call::layer.options.input_bytes.least, to);
+    if constexpr (multiplies_bytes<Call>)
+      byte_kernel_of<Call>::pack(call.weight(0), Call::layer.options.use_bias ? call.weight(1) : nullptr,
+                                 -Call::layer.options.input_bytes.least, to);
+    else
+      kernels::packed_matrix<shapes<Call>::inputs, 1, typename Call::architecture>::unpack(call.weight(0), to);
+  }
+
+  /// See call_steps. Softmax reads its row in whole registers.
+  template <class Call>
+  static constexpr bool stays_in_bounds() {
+    return !shapes<Call>::multiplies_pairs && !shapes<Call>::of_bytes && shapes<Call>::epilogue::in_registers;
+  }
+  template <class Call>
+  static constexpr bool writes_last() {
+    return shapes<Call>::rows == 1 &&
+           shapes<Call>::units <=
+               kernels::packed_matrix<1, shapes<Call>::units, typename Call::architecture>::panel_columns;
   }
 
   template <class Call>
@@ -120,6 +140,9 @@ struct kernel_steps<layer_kernel::product, L> {
       else if constexpr (s::multiplies_pairs)
         kernels::matmul_of_pairs<s::rows, s::inputs, s::units, typename Call::architecture>(
             s::pads_inputs ? padded(part) : part.stored_input(0), part.weight(0), y, epilogue, part.share());
+      else if constexpr (s::is_dot)
+        kernels::dot<s::inputs, typename Call::architecture>(
+            part.input(0), part.memory.prepared + prepared_place<typename Call::plan, Call::call>, y, epilogue);
       else
         kernels::matmul<s::rows, s::inputs, s::units, typename Call::architecture>(part.input(0), part.weight(0), y,
                                                                                    epilogue, part.share());

@@ -105,6 +105,8 @@ struct host_call {
 
   [[nodiscard]] float const* input(int index) const {
     if (Plan::stays_in_place(input_call(index))) return memory.samples;
+    if constexpr (Plan::lone_input >= 0)
+      if (Plan::is_sample(input_call(index)) && memory.samples != nullptr) return memory.samples;
     if (casts_input<Plan, Call>(input_call(index))) return memory.widened + widened::input(index);
     return address(Plan::value(input_call(index)), input_call(index), widened::input(index));
   }
@@ -117,7 +119,11 @@ struct host_call {
                    widened::input_gradient(index));
   }
   /// The place where the forward step writes the result of its epilogues.
-  [[nodiscard]] float* output() const { return address(Plan::value(last_epilogue), Call, widened::output); }
+  [[nodiscard]] float* output() const {
+    if constexpr (Plan::lone_output >= 0)
+      if (Plan::is_result(last_epilogue) && memory.result != nullptr) return memory.result;
+    return address(Plan::value(last_epilogue), Call, widened::output);
+  }
   [[nodiscard]] float* output_gradient() const { return address(Plan::gradient(Call), Call, widened::output_gradient); }
   /// True if there is room for something that the forward step keeps for the backward step.
   static constexpr bool has_saved = Plan::exists(Plan::saved(Call));

@@ -62,17 +62,22 @@ class inlined_list {
     return (most + 15) / 16 * 16;
   }();
 
-  /// Values of a row; nothing is set before it is computed.
+  /// The numbers of a row that are read one by one.
+  struct numbers_in_memory {
+    alignas(64) float states[(of_call::state_registers + 1) * layout::width];
+    alignas(64) float left[most_left];
+  };
+  /// Values of a row; nothing is set before it is computed. Numbers in memory stand elsewhere: compilers keep an array
+  /// of registers in registers only as long as nothing has an address in the same object.
   struct values {
-    values(Call const& of, float const* packed_weights, float* states_between_calls)
-        : call(of), packed(packed_weights), kept(states_between_calls) {}
+    values(Call const& of, float const* packed_weights, float* states_between_calls, numbers_in_memory& memory)
+        : call(of), packed(packed_weights), kept(states_between_calls), states(memory.states), left(memory.left) {}
 
     Call const& call;
     float const* packed;
     float* kept;
+    float *states, *left;
     value registers[of_call::registers + 1];
-    alignas(64) float states[(of_call::state_registers + 1) * layout::width];
-    alignas(64) float left[most_left];
   };
 
  public:
@@ -81,7 +86,9 @@ class inlined_list {
   static constexpr int kept_floats = of_call::kept_floats;
   static constexpr long long workspace = of_call::workspace;
   /// Bytes of the values of a row.
-  static constexpr long long local_bytes() { return static_cast<long long>(sizeof(values)); }
+  static constexpr long long local_bytes() {
+    return static_cast<long long>(sizeof(values) + sizeof(numbers_in_memory));
+  }
 
   /// Packs what the products multiply by, in the order in which they read it.
   static void pack(Call const& call, float* packed) {
@@ -126,30 +133,33 @@ class inlined_list {
   }
 
   static void forward(Call const& call, float const* packed, float* kept) {
-    values all(call, packed, kept);
+    numbers_in_memory memory;
+    values all(call, packed, kept, memory);
     if constexpr (of_call::loop_position < 0) {
 #pragma GCC unroll 1
       for (int row = 0; row < trips; ++row) {
-        each_of<0, of_call::count>([&]<int I>() { evaluate<plan.forward[I]>(all, row); });
+        each_of<0, of_call::count>([&]<int I>()
+                                       __attribute__((always_inline)) { evaluate<plan.forward[I]>(all, row); });
         store<plan.output>(all, row, call.output() + row * columns_of<plan.output>);
       }
     } else {
-      each_of<0, of_call::loop_position>([&]<int I>() {
+      each_of<0, of_call::loop_position>([&]<int I>() __attribute__((always_inline)) {
         if constexpr (of_call::is_at_once(plan.forward[I]))
           multiply_at_once<plan.forward[I]>(call);
         else if constexpr (!of_call::is_of_trip(I))
           evaluate<plan.forward[I]>(all, 0);
       });
-      each_of<of_call::loop_position, of_call::end_position>([&]<int I>() {
+      each_of<of_call::loop_position, of_call::end_position>([&]<int I>() __attribute__((always_inline)) {
         constexpr int id = plan.forward[I];
         if constexpr (is<operations::carry>(id)) keep<operand(id, 1), id>(all, 0);
       });
 #pragma GCC unroll 1
       for (int trip = 0; trip < trips; ++trip) run_trip(all, of_call::is_reversed ? trips - 1 - trip : trip);
-      each_of<of_call::end_position, of_call::count>([&]<int I>() { evaluate<plan.forward[I]>(all, 0); });
+      each_of<of_call::end_position, of_call::count>(
+          [&]<int I>() __attribute__((always_inline)) { evaluate<plan.forward[I]>(all, 0); });
       if constexpr (!is<operations::stack>(source(plan.output))) store<plan.output>(all, 0, call.output());
     }
-    each_of<0, static_cast<int>(plan.updates.size())>([&]<int I>() {
+    each_of<0, static_cast<int>(plan.updates.size())>([&]<int I>() __attribute__((always_inline)) {
       constexpr int next = plan.updates[I].value;
       if constexpr (!of_call::is_next_of_ring(next)) store<next>(all, 0, next_state<plan.updates[I].weight>(all));
     });
@@ -301,12 +311,8 @@ class inlined_list {
           [&]<int R>() __attribute__((always_inline)) { all.registers[first_register<Id> + R] = load<of, R>(from); });
     } else if constexpr (of_call::is_ring(Id)) {
       constexpr int own = operand(Id, 1);
-      row_ring const rows = ring_of<Id>(all);
       // Not through registers, since reading back what a masked store has written takes long.
-      float const* const from = numbers<own>(all, row);
-      std::memcpy(rows.first_place(), from, sizeof(float) * columns_of<own>);
-      std::memcpy(rows.second_place(), from, sizeof(float) * columns_of<own>);
-      rows.advance();
+      ring_of<Id>(all).template take<columns_of<own>>(numbers<own>(all, row));
     } else if constexpr (of_call::is_window_map(Id)) {
       float const* const window = ring_of<operand(Id, 0)>(all).window();
       float const* weights = nullptr;

@@ -178,6 +178,14 @@ struct inlined_plan : rows_of_plan<Call> {
   }
   static constexpr int kept_floats = kept_place(-1);
 
+  /// True if nothing is read from an input after the output is written: then both may be the same memory.
+  static constexpr bool writes_last = [] {
+    auto const is_found_before = [](int id) { return is_computed(source(id)) || is<operations::last>(source(id)); };
+    for (auto const& each : plan.updates)
+      if (!is_next_of_ring(each.value) && !is_found_before(each.value)) return false;
+    return trips == 1 && is_found_before(plan.output);
+  }();
+
  private:
   // The rules of what can be inlined.
 

@@ -30,6 +30,7 @@ class inlined_product {
   template <int First, class Give>
   [[gnu::always_inline]] static inline void multiply(float const* packed, float const* left, Give const& give) {
     constexpr int some = of.part_end(First) - First, row = of.row_of_part(First), before = of.packed_before(First);
+    constexpr bool has_halves_alone = of.packed_before(First + some) - before == some * layout::width / 2;
     constexpr bool is_aligned = row % layout::width == 0 && before % layout::width == 0;
     float const* weights = packed + inner * before;
     value sums[chains * some];
@@ -41,11 +42,13 @@ class inlined_product {
         sums[R] = value(0.0F);
     });
     auto const add = [&]<int Chain>(float const* number) __attribute__((always_inline)) {
-      value const term(*number);
+      [[maybe_unused]] value const term(*number);
+      // The number once, not in two registers of different sizes, which take the units that multiply.
+      [[maybe_unused]] half const half_term = has_halves_alone ? half(*number) : kernels::first_half<arch>(term);
       each_of<0, some>([&]<int R>() __attribute__((always_inline)) {
         constexpr int at = of.packed_before(First + R) - before, sum = Chain * some + R;
         if constexpr (of.is_half(First + R))
-          halves[sum] = kernels::fused_multiply_add(half(*number), half::load_unaligned(weights + at), halves[sum]);
+          halves[sum] = kernels::fused_multiply_add(half_term, half::load_unaligned(weights + at), halves[sum]);
         else if constexpr (is_aligned && at % layout::width == 0)
           sums[sum] = kernels::fused_multiply_add(term, value::load_aligned(weights + at), sums[sum]);
         else

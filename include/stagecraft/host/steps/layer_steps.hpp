@@ -284,6 +284,19 @@ struct call_steps {
     else
       return traced_layer<Call>::kept_floats();
   }
+  /// True if the forward step reads its inputs and writes its output no further than they are.
+  template <class Call>
+  static constexpr bool stays_in_bounds() {
+    if constexpr (is_elementwise<Call> || transfers_of_call<Call>::holds)
+      return false;
+    else
+      return traced_layer<Call>::stays_in_bounds();
+  }
+  /// True if it writes its output after it has read its inputs.
+  template <class Call>
+  static constexpr bool writes_last() {
+    return traced_layer<Call>::writes_last();
+  }
   template <class Call, class StateOf>
   static void take_states(float* kept, StateOf const& state_of) {
     traced_layer<Call>::take_states(kept, state_of);

@@ -20,12 +20,14 @@ class row_ring {
 
   constexpr row_ring(float* memory, int kept, int columns) : memory_(memory), kept_(kept), columns_(columns) {}
 
-  /// The two places where the row of this step is written.
-  [[nodiscard, gnu::always_inline]] float* first_place() const { return row(place()); }
-  [[nodiscard, gnu::always_inline]] float* second_place() const { return row(place() + length()); }
-  /// Moves the window: it then begins at the oldest of the kept rows and ends with the row of this step.
-  [[gnu::always_inline]] void advance() const {
-    int const next = place() + 1;
+  /// Takes the row of this step, and moves the window: it then begins at the oldest of the kept rows and ends with this
+  /// one. `Columns`: those of a row. Its place is read once: what is written might be anything to a compiler.
+  template <int Columns>
+  [[gnu::always_inline]] void take(float const* from) const {
+    int const now = place(), next = now + 1;
+    float* const first = row(now);
+    std::memcpy(first, from, sizeof(float) * Columns);
+    std::memcpy(first + length() * columns_, from, sizeof(float) * Columns);
     set_place(next == length() ? 0 : next);
   }
   [[nodiscard, gnu::always_inline]] float const* window() const { return row(place()); }

@@ -160,6 +160,19 @@ class traced_layer {
     else
       return static_cast<long long>(sizeof(runner) + sizeof(std::array<float*, plan.nodes.size()>));
   }
+  /// What call_steps says of the forward step.
+  static constexpr bool stays_in_bounds() {
+    if constexpr (is_inlined<Call>)
+      return inlined_list<Call>::workspace == 0;
+    else
+      return false;
+  }
+  static constexpr bool writes_last() {
+    if constexpr (is_inlined<Call>)
+      return inlined_plan<Call>::writes_last;
+    else
+      return false;
+  }
   static void prepare([[maybe_unused]] Call const& call, [[maybe_unused]] float* to) {
     if constexpr (is_inlined<Call>) inlined_list<Call>::pack(call, to);
   }

@@ -165,7 +165,7 @@ struct byte_kernel {
     std::memset(to, 0, static_cast<std::size_t>(floats) * sizeof(float));
     for (int group = 0; group < Groups; ++group)
       for (int column = 0; column < N; ++column) {
-        std::int32_t sum = 0;
+        std::int64_t sum = 0;
         for (int row = 0; row < K; ++row) {
           auto const number = nearest_whole(w[group * from::size + from::index(row, column)], 127.0F);
           int const step = row / Run * quads_of(Run) + row % Run / 4;
@@ -174,8 +174,8 @@ struct byte_kernel {
           sum += number;
         }
         int const at = group * N + column;
-        std::int32_t const offset =
-            (bias != nullptr ? nearest_whole(bias[at], 0x1.fffffep30F) : 0) - static_cast<std::int32_t>(shift) * sum;
+        std::int64_t const sums = (bias != nullptr ? nearest_whole(bias[at], 0x1.fffffep30F) : 0) - shift * sum;
+        auto const offset = static_cast<std::int32_t>(sums);  // sums of int32 wrap
         std::memcpy(to + offsets + at, &offset, sizeof offset);
       }
   }

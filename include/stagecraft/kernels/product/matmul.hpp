@@ -153,7 +153,7 @@ inline void multiply_side_by_side(float const* x, float const* w, float* y, int 
 #pragma GCC unroll 4
         for (int j = 0; j < vectors; ++j)
           sum[p][j] = fused_multiply_add(
-              element[s], load_once<Arch>(w + p * layout::panel_stride + s * panel + j * width), sum[p][j]);
+              element[s], batch<Arch>::load_unaligned(w + p * layout::panel_stride + s * panel + j * width), sum[p][j]);
   }
 #pragma GCC unroll 4
   for (int p = 0; p < Panels; ++p)
@@ -206,7 +206,36 @@ inline void multiply(float const* x, float const* w, float* y, Output const& out
   }
 }
 
+/// True if one sum of K terms can be the sum of the lanes of a register that has one for each of the tile's sums.
+template <int K, class Arch>
+inline constexpr bool sums_in_lanes = [] {
+  constexpr int sums = interleaved_sums<Arch>(1, 1);
+  return K >= 2 * sums && K % sums == 0 && sums == 8 &&
+         (lanes<Arch> == 8 || (lanes<Arch> == 16 && has_half_registers<Arch>));
+}();
+
 }  // namespace detail
+
+/// True if `dot` has the K terms of a product.
+template <int K, class Arch = default_architecture>
+inline constexpr bool has_dot = detail::sums_in_lanes<K, Arch>;
+
+/// y = epilogue(the sum of x[k] * w[k]), for a product of one row with a matrix of one column. It has the bits of
+/// `matmul`, whose tile adds the terms in as many sums as a register has lanes here, and takes an eighth of its
+/// products. w: K floats one after the other.
+template <int K, class Arch = default_architecture, class Epilogue = no_epilogue>
+inline void dot(float const* x, float const* w, float* y, Epilogue const& epilogue = {}) {
+  static_assert(has_dot<K, Arch>);
+  using sums = std::conditional_t<lanes<Arch> == 8, batch<Arch>, half_register<Arch>>;
+  sums sum(0.0F);
+  for (int k = 0; k < K; k += 8)
+    sum = fused_multiply_add(sums::load_unaligned(x + k), sums::load_unaligned(w + k), sum);
+  alignas(32) float each[8];
+  sum.store_aligned(each);
+  for (int distance = 4; distance > 0; distance /= 2)
+    for (int i = 0; i < distance; ++i) each[i] = each[i] + each[i + distance];
+  store_lanes<1>(epilogue(batch<Arch>(each[0]), 0, std::int64_t{0}), y);
+}
 
 /// y = epilogue(x * w). x: M x K and y: M x N, row by row; w: packed_matrix<K, N, Arch>. See epilogue.hpp for what an
 /// epilogue is. A thread's share is a range of columns, as far as the panels of w allow, or,

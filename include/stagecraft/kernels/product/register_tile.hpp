@@ -249,7 +249,13 @@ inline void multiply_tile(float const* left, Stride left_stride, float const* ri
 #pragma GCC unroll 4
         for (int j = 0; j < Vectors; j += of_line) __builtin_prefetch(right + part * RightStep + j * width + Ahead);
 #pragma GCC unroll 4
-      for (int j = 0; j < Vectors; ++j) row[j] = load_once<Arch, Register>(right + part * RightStep + j * width);
+      for (int j = 0; j < Vectors; ++j) {
+        float const* const from = right + part * RightStep + j * width;
+        if constexpr (Rows == 1)
+          row[j] = Register::load_unaligned(from);  // part of the one multiplication that reads it
+        else
+          row[j] = load_once<Arch, Register>(from);
+      }
 #pragma GCC unroll 16
       for (int i = 0; i < Rows; ++i) {
         Register const element(left[i * left_row + part * left_step]);

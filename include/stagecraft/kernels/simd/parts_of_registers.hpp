@@ -131,6 +131,22 @@ template <class Arch>
     return x;
 }
 
+/// The first lanes of a register, which takes no instruction.
+template <class Arch>
+[[nodiscard, gnu::always_inline]] inline half_register<Arch> first_half(batch<Arch> const& x) {
+#if defined(__AVX512F__)
+  if constexpr (has_avx512<Arch>)
+    return _mm512_castps512_ps256(x);
+  else
+#endif
+#if defined(__AVX2__) && defined(__FMA__)
+      if constexpr (detail::halves_eight_lanes<Arch>)
+    return detail::four_floats(_mm256_castps256_ps128(x));
+  else
+#endif
+    return x;
+}
+
 /// Copies Count floats that have just been stored in registers of Arch. Loads of the same width read them from those
 /// stores; wider ones, as std::copy may have, wait until all of them are in the cache.
 template <class Arch, long long Count>

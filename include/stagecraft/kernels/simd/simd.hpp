@@ -243,8 +243,8 @@ inline void store_first(xsimd::batch<float, Arch> const& x, float* p, int count)
   }
 }
 
-/// `load_first` for a number of lanes that is known at compile time: a plain load if it is all of them, a half or a
-/// quarter.
+/// `load_first` for a number of lanes that is known at compile time: a plain load if it is all of them, a half, a
+/// quarter or one.
 template <int Count, class Arch = default_architecture>
 [[nodiscard, gnu::always_inline]] inline batch<Arch> load_lanes(float const* p) {
   static_assert(Count > 0 && Count <= lanes<Arch>);
@@ -254,10 +254,14 @@ template <int Count, class Arch = default_architecture>
     return _mm512_zextps256_ps512(_mm256_loadu_ps(p));
   else if constexpr (has_avx512<Arch> && Count == 4)
     return _mm512_zextps128_ps512(_mm_loadu_ps(p));
+  else if constexpr (has_avx512<Arch> && Count == 1)
+    return _mm512_zextps128_ps512(_mm_load_ss(p));
 #endif
 #if defined(__AVX2__)
   else if constexpr (has_avx2<Arch> && Count == 4)
     return _mm256_zextps128_ps256(_mm_loadu_ps(p));
+  else if constexpr (has_avx2<Arch> && Count == 1)
+    return _mm256_zextps128_ps256(_mm_load_ss(p));
 #endif
   else
     return load_first<Arch>(p, Count);
@@ -299,8 +303,8 @@ template <int Count, class Arch = default_architecture>
   }
 }
 
-/// `store_first` for a number of lanes that is known at compile time: a plain store if it is all of them, a half or a
-/// quarter. Processors do not forward what a masked store has written to the load that follows it.
+/// `store_first` for a number of lanes that is known at compile time: a plain store if it is all of them, a half, a
+/// quarter or one. Processors do not forward what a masked store has written to the load that follows it.
 template <int Count, class Arch>
 [[gnu::always_inline]] inline void store_lanes(xsimd::batch<float, Arch> const& x, float* p) {
   static_assert(Count > 0 && Count <= lanes<Arch>);
@@ -310,6 +314,8 @@ template <int Count, class Arch>
     _mm256_storeu_ps(p, _mm512_castps512_ps256(x));
   else if constexpr (has_avx512<Arch> && Count == 4)
     _mm_storeu_ps(p, _mm512_castps512_ps128(x));
+  else if constexpr (has_avx512<Arch> && Count == 1)
+    _mm_store_ss(p, _mm512_castps512_ps128(x));
 #endif
   else
     store_first(x, p, Count);
