@@ -812,8 +812,14 @@ struct processor_complaint {
   return allowed_instruction_sets(needed, instruction_sets_of_processor(), may_use_tiles);
 }
 
-/// Ends the program if the processor lacks any of the sets, or the system does not let it use them.
+/// Ends the program if the processor lacks any of the sets, or the system does not let it use them. A runtime library
+/// that does not even find SSE2, which all these processors have, knows nothing of the processor: it is Zig's for musl.
 [[gnu::cold]] inline void require_processor(instruction_sets needed) {
+  __builtin_cpu_init();
+  if (!__builtin_cpu_supports("sse2")) {
+    static_cast<void>(allowed_instruction_sets(needed, needed, may_use_tiles));
+    return;
+  }
   processor_complaint const complaint = complain_about_processor(needed, usable_instruction_sets(needed));
   if (complaint.length == 0) return;
   std::fputs(complaint.text, stderr);
@@ -4337,7 +4343,8 @@ struct layer_info {
   bool is_on_host = false;                   ///< the host carries it out, where the machine has IPUs
   layer_kernel kernel = layer_kernel::none;  ///< the kernel that carries out its steps
   own_loops loops = own_loops::unneeded;
-  int traced_id = 0;  ///< `layer_base::layer_id` of the layer itself, after the model's code has run
+  bool has_own_activation = false;  ///< its `activation` is of the user's own, whose operations trainers count
+  int traced_id = 0;                ///< `layer_base::layer_id` of the layer itself, after the model's code has run
 
   /// True if a weight is one of this layer's.
   [[nodiscard]] constexpr bool has_parameter(int parameter) const {
@@ -4348,6 +4355,7 @@ struct layer_info {
   constexpr void take(auto const& record) {
     kernel = record.kernel;
     loops = record.loops;
+    has_own_activation = record.has_own_activation;
     pipeline_stage = record.layer->pipeline_stage;
     type_of_values = record.layer->layer_dtype;
     is_on_host = record.layer->is_on_host;
@@ -4925,6 +4933,7 @@ struct call_record {
   type_tag const* type;
   layer_kernel kernel = layer_kernel::none;
   own_loops loops = own_loops::unneeded;
+  bool has_own_activation = false;
   tracing::array_view<symbolic_tensor const> inputs;
   stagecraft::shape shape;
   dtype type_of_output = dtype::float32;
@@ -8871,1028 +8880,6 @@ constexpr operations::tensor activation::operator()(operations::tensor x) const 
 
 }  // namespace stagecraft
 
-// ---- stagecraft/operations/dependents.hpp
-// Which operations depend on some tensors in a way that has a gradient.
-
-namespace stagecraft::operations::detail {
-
-/// True if an operation has a gradient by one of its operands that `depends` marks with 1. An identity without a
-/// gradient is a stop_gradient.
-constexpr bool leads_on(operation_list const& list, int id, tracing::growing_array<char> const& depends) {
-  node const& here = list.node_of(id);
-  if (auto const* elementwise = here.what.if_is<map>())
-    if (!is_differentiable(elementwise->apply) || (elementwise->apply == function::identity && !here.has_gradient))
-      return false;
-  for (int i = 0; i < here.operand_count; ++i)
-    if (depends[list.operand(id, i)] != 0) return true;
-  return false;
-}
-
-/// One number for each operation of [0, end): 1 if it is one of `sources` or depends on one.
-constexpr tracing::growing_array<char> find_dependents(operation_list const& list,
-                                                       tracing::array_view<int const> sources, int end) {
-  tracing::growing_array<char> depends(static_cast<std::size_t>(end), 0);
-  for (int const id : sources)
-    if (id < end) depends[id] = 1;
-  for (bool changed = true; changed;) {  // a state of a loop depends on its next value
-    changed = false;
-    for (int id = 0; id < end; ++id) {
-      if (depends[id] == 0 && leads_on(list, id, depends)) depends[id] = 1;
-      if (!list.node_of(id).what.is<next>() || depends[list.operand(id, 2)] == 0) continue;
-      char& state = depends[list.operand(id, 1)];
-      changed = changed || state == 0;
-      state = 1;
-    }
-  }
-  return depends;
-}
-
-}  // namespace stagecraft::operations::detail
-
-// ---- stagecraft/operations/loop_sums.hpp
-// The operations of a loop and the tensors that its step reads from outside; and sums over the trips that are computed
-// after the loop: the gradients of weights.
-
-namespace stagecraft::operations::detail {
-
-/// Operations that belong to a loop, those of loops inside it excluded, and tensors that its step reads from outside.
-struct loop_parts {
-  tracing::growing_array<int> carries, nexts, reads, stacks, outside;
-
-  /// `wanted(id)` says whether the gradient of an operation is needed.
-  template <class Wanted>
-  constexpr loop_parts(operation_list const& list, int begin, int end, Wanted const& wanted) {
-    for (int id = begin + 1; id < end; ++id) {
-      auto const& here = list.node_of(id);
-      bool const is_own = here.operand_count > 0 && list.operand(id, 0) == begin;
-      if (is_own && here.what.is<carry>()) carries.push_back(id);
-      if (is_own && here.what.is<next>()) nexts.push_back(id);
-      if (is_own && here.what.is<at>()) reads.push_back(id);
-      if (is_own && here.what.is<stack>()) stacks.push_back(id);
-      if (is_own) continue;
-      for (int i = 0; i < here.operand_count; ++i) note_outside(list.operand(id, i), begin, wanted);
-    }
-    for (int const id : nexts) note_outside(list.operand(id, 2), begin, wanted);
-    for (int const id : stacks) note_outside(list.operand(id, 1), begin, wanted);
-  }
-
- private:
-  template <class Wanted>
-  constexpr void note_outside(int id, int begin, Wanted const& wanted) {
-    if (id >= begin || !wanted(id)) return;
-    for (int const known : outside)
-      if (known == id) return;
-    outside.push_back(id);
-  }
-};
-
-/// Computes sums over the trips of a loop after the loop: the gradients of weights. Where each trip adds a product over
-/// its samples, or a sum over them, one product or sum over those of all trips costs less, and the trips then work on
-/// each sample by itself. The loop stacks the operands.
-class loop_sums {
- public:
-  /// The order in which the operands are stacked: (samples, trips, ...), the first trip last.
-  static constexpr operations::stack where{1, true};
-
-  constexpr loop_sums(tracer& ops, tensor loop) : ops_(&ops), loop_(loop) {}
-
-  /// Called inside the loop. Returns true if the sum of `id` over all trips can be computed after the loop, by
-  /// `sum(id)`.
-  constexpr bool prepare(int id) {
-    if (!is_possible(id)) return false;
-    stack_operands(id);
-    return true;
-  }
-  /// Called inside the loop. Stacks x of all trips.
-  constexpr tensor stacked(tensor x) {
-    for (auto const& [of, known] : stacks_)
-      if (of == x.id) return {x.list, known};
-    auto const* read = x.node().what.if_is<operations::at>();
-    bool const is_stacked = read != nullptr && x.list->operand(x.id, 0) == loop_.id && read->axis == where.axis &&
-                            read->reversed == where.reversed;
-    tensor all{x.list, -1};
-    all.id = is_stacked ? x.list->operand(x.id, 1) : ops_->stack(loop_, x, where).id;
-    stacks_.push_back({x.id, all.id});
-    return all;
-  }
-  /// Called after the loop. Returns the sum of `id` over all trips.
-  constexpr tensor sum(int id) {
-    node const here = list().node_of(id);  // a copy: the list grows
-    if (here.what.is<product>())
-      return ops_->append(here.what, here.shape, {rows_of(operand(id, 0)).id, rows_of(operand(id, 1)).id});
-    if (auto const* what = here.what.if_is<reduce>()) {
-      tensor const all = stacked(operand(id, 0));
-      reduce over{what->by, 3U};  // samples and trips; later axes are one further
-      for (int axis = 1; axis < here.shape.rank; ++axis)
-        if (what->has(axis)) over.axes |= 2U << axis;
-      return ops_->reshape(ops_->append(over, over.out(all.shape()), {all.id}), here.shape);
-    }
-    tracing::growing_array<int> sums;
-    for (int i = 0; i < here.operand_count; ++i) sums.push_back(sum(list().operand(id, i)).id);
-    return {&list(), list().append(here.what, here.shape, sums)};
-  }
-
- private:
-  struct known_stack {
-    int of, stack;
-  };
-
-  [[nodiscard]] constexpr operation_list& list() const { return ops_->list(); }
-  [[nodiscard]] constexpr tensor operand(int id, int index) const { return {&list(), list().operand(id, index)}; }
-  [[nodiscard]] constexpr bool is_inside(tensor x) const { return x.id > loop_.id; }
-  [[nodiscard]] constexpr bool is_possible(int id) const {
-    if (id <= loop_.id) return false;
-    node const& here = list().node_of(id);
-    if (auto const* what = here.what.if_is<product>())
-      return here.shape.rank == 2 && what->transpose_a && !what->transpose_b && is_inside(operand(id, 0)) &&
-             is_inside(operand(id, 1));
-    if (auto const* what = here.what.if_is<reduce>())
-      return what->by == reduction::sum && what->has(0) && here.shape.rank < extents::max_rank &&
-             is_inside(operand(id, 0));
-    if (auto const* what = here.what.if_is<map>())
-      return what->apply == function::add && operand(id, 0).shape() == here.shape &&
-             operand(id, 1).shape() == here.shape && is_possible(list().operand(id, 0)) &&
-             is_possible(list().operand(id, 1));
-    bool is_moved = here.what.is_any<reshape, transpose, slice, pad, broadcast, concatenate>();
-    for (int i = 0; i < here.operand_count; ++i) is_moved = is_moved && is_possible(list().operand(id, i));
-    return is_moved;
-  }
-  constexpr void stack_operands(int id) {
-    node const here = list().node_of(id);
-    bool const is_sum = here.what.is_any<product, reduce>();
-    for (int i = 0; i < here.operand_count; ++i)
-      if (is_sum)
-        stacked(operand(id, i));
-      else
-        stack_operands(list().operand(id, i));
-  }
-  /// The rows of x in all trips.
-  constexpr tensor rows_of(tensor x) {
-    tensor const all = stacked(x);
-    extents const shape = all.shape();
-    return ops_->reshape(all, {shape[0] * shape[1], shape[2]});
-  }
-
-  tracer* ops_;
-  tensor loop_;
-  tracing::growing_array<known_stack> stacks_;
-};
-
-}  // namespace stagecraft::operations::detail
-
-// ---- stagecraft/operations/pooling_choice.hpp
-// Reads another tensor at the places that a max pooling has chosen: the gradient of a max pooling's gradient.
-
-namespace stagecraft::operations::detail {
-
-/// The element of `other`, a tensor of x's shape, at the place of the first largest element of each window of x. `y` is
-/// the pooling of x. There is one slice for each place of a window.
-class largest_of_windows {
- public:
-  constexpr largest_of_windows(tracer& ops, windows const& over, extents const& of_pooling)
-      : ops_(&ops), over_(over), of_pooling_(of_pooling) {
-    for (int i = 0; i < over.count; ++i) is_padded_ = is_padded_ || over[i].before != 0 || over[i].after != 0;
-  }
-
-  constexpr tensor choose(tensor x, tensor y, tensor other) const {
-    tensor const values = padded(x), others = padded(other);
-    tensor is_there, left, result;
-    if (is_padded_) {
-      extents places = x.shape();
-      places[0] = places[-1] = 1;
-      is_there = padded(ops_->full(places, 1));
-    }
-    for (long long tap = 0; tap < over_.size(); ++tap) {
-      tensor is_largest = equal(sliced(values, tap), y);
-      if (is_padded_) is_largest = is_largest * sliced(is_there, tap);
-      tensor const is_first = tap == 0 ? is_largest : is_largest * left;
-      tensor const chosen = where(is_first, sliced(others, tap), 0.0F);
-      left = tap == 0 ? 1.0F - is_first : left - is_first;
-      result = tap == 0 ? chosen : result + chosen;
-    }
-    return result;
-  }
-
- private:
-  constexpr tensor padded(tensor x) const {
-    for (int i = 0; i < over_.count; ++i)
-      if (over_[i].before != 0 || over_[i].after != 0) x = ops_->pad(x, i + 1, over_[i].before, over_[i].after);
-    return x;
-  }
-  /// The elements at place `tap` of each window; the places of a window are counted from the last axis on, as the
-  /// pooling counts them.
-  constexpr tensor sliced(tensor x, long long tap) const {
-    for (int i = over_.count; i-- > 0;) {
-      window const& along = over_[i];
-      int const place = static_cast<int>(tap % along.size) * along.dilation;
-      tap /= along.size;
-      x = ops_->slice(x, i + 1, place, of_pooling_[i + 1], along.stride);
-    }
-    return x;
-  }
-
-  tracer* ops_;
-  windows over_;
-  extents of_pooling_;
-  bool is_padded_ = false;
-};
-
-constexpr tensor of_largest(tracer& ops, windows const& over, tensor x, tensor y, tensor other) {
-  return largest_of_windows(ops, over, y.shape()).choose(x, y, other);
-}
-
-}  // namespace stagecraft::operations::detail
-
-// ---- stagecraft/operations/slice_gradients.hpp
-// Puts the gradients of slices of one tensor together: a tensor that is cut into parts, such as the gates of a
-// recurrent layer, gets their gradients side by side and not as sums of tensors of zeros.
-
-namespace stagecraft::operations::detail {
-
-class slice_gradients {
- public:
-  /// Adds the gradient of places [where.begin, ...) of an axis of tensor `id`.
-  constexpr void add(int id, slice const& where, tensor gradient) { parts_.push_back({id, where, gradient.id}); }
-
-  /// Returns the gradient of tensor x by all its slices and forgets these; its id is -1 if there are none.
-  constexpr tensor take(tracer& ops, tensor x) {
-    tracing::growing_array<part> own;
-    std::size_t kept = 0;
-    for (part const& each : parts_)
-      if (each.id == x.id)
-        own.push_back(each);
-      else
-        parts_[kept++] = each;
-    if (own.empty()) return {x.list, -1};
-    while (parts_.size() > kept) parts_.pop_back();
-    for (std::size_t i = 1; i < own.size(); ++i)
-      for (std::size_t k = i; k > 0 && own[k].where.begin < own[k - 1].where.begin; --k) std::swap(own[k], own[k - 1]);
-    return are_whole(own, x) ? joined(ops, own, x) : summed(ops, own, x);
-  }
-
- private:
-  struct part {
-    int id;
-    slice where;
-    int gradient;
-  };
-
-  /// True if the parts cover each element of x once.
-  static constexpr bool are_whole(tracing::growing_array<part> const& parts, tensor x) {
-    int end = 0;
-    for (part const& each : parts) {
-      if (each.where.axis != parts[0].where.axis || each.where.step != 1 || each.where.begin != end) return false;
-      end += x.list->node_of(each.gradient).shape[each.where.axis];
-    }
-    return end == x.shape()[parts[0].where.axis];
-  }
-  static constexpr tensor joined(tracer& ops, tracing::growing_array<part> const& parts, tensor x) {
-    if (parts.size() == 1) return {x.list, parts[0].gradient};
-    tracing::growing_array<int> reads;
-    for (part const& each : parts) reads.push_back(each.gradient);
-    return {x.list, ops.list().append(concatenate{parts[0].where.axis}, x.shape(), reads)};
-  }
-  static constexpr tensor summed(tracer& ops, tracing::growing_array<part> const& parts, tensor x) {
-    tensor sum{x.list, -1};
-    for (part const& each : parts) {
-      pad const where{each.where.axis, each.where.begin, each.where.step};
-      tensor const wide = ops.scattered({x.list, each.gradient}, where, x.shape());
-      sum = sum.id < 0 ? wide : sum + wide;
-    }
-    return sum;
-  }
-
-  tracing::growing_array<part> parts_;
-};
-
-}  // namespace stagecraft::operations::detail
-
-// ---- stagecraft/operations/ctc_loss.hpp
-// Connectionist temporal classification: the probability of a sequence of labels, summed over all steps where they may
-// stand. Keras counterpart: keras.ops.ctc_loss, and tf.keras.backend.ctc_batch_cost.
-
-namespace stagecraft::operations {
-
-/// - `target`: (batch, labels), class numbers, of which the first `target_length` of a sample count;
-/// - `output`: (batch, steps, classes), logits;
-/// - `target_length`: (batch, 1); `output_length`: (batch, 1), the steps that count, or nothing: all of them;
-/// - `mask_index`: the class that stands for no label, from the end if negative.
-///
-/// Returns (batch, 1): -log of the sum, over all ways to place the labels in their order on the steps, each for one
-/// step or several, with the blank class elsewhere and between equal labels, of the product of the steps'
-/// probabilities. A sample whose labels need more steps than it has returns infinity and a gradient of 0; TensorFlow
-/// returns a number above 700. `ctc_batch_cost(y_true, y_pred, input_length, label_length)` of probabilities is
-/// `ops.ctc_loss(y_true, log(y_pred + 1e-7F), label_length, input_length, -1)`. Errors: E1070.
-///
-/// Computes the forward variables (alpha) of Graves's paper in logarithms: a scan makes one trip for each step, and
-/// keeps a state for each label and for each blank before, between and after the labels.
-constexpr tensor tracer::ctc_loss(tensor target, tensor output, tensor target_length, tensor output_length,
-                                  int mask_index) {
-  if (target.rank() != 2 || output.rank() != 3 || target.length(0) != output.length(0))
-    return detail::refused(output, "are no logits (batch, steps, classes) of labels @", {}, {target.shape()});
-  int const batch = output.length(0), steps = output.length(1), classes = output.length(2), labels = target.length(1);
-  int const states = 2 * labels + 1, blank = mask_index < 0 ? mask_index + classes : mask_index;
-  if (blank < 0 || blank >= classes) return detail::refused(output, "has no class #, the mask index", {mask_index});
-  extents const column{batch, 1}, row{batch, states};
-  if (target_length.shape() != column || (output_length.list != nullptr && output_length.shape() != column))
-    return detail::refused(output, "has lengths of another shape than @", {}, {column});
-
-  // Stands for the logarithm of 0: it is far below that of any product of probabilities, and finite, so that
-  // differences are numbers.
-  constexpr float none = -1e30F;
-  tensor const shifted = output - stop_gradient(max(output, -1));
-  tensor const logarithms = maximum(shifted - log(sum(exp(shifted), -1)), none);
-
-  tensor const pairs =
-      concatenate({full({batch, labels, 1}, static_cast<float>(blank)), reshape(target, {batch, labels, 1})});
-  tensor const class_of_state =
-      concatenate({reshape(pairs, {batch, 2 * labels}), full(column, static_cast<float>(blank))});
-  tensor const table = reshape(transpose(logarithms, {0, 2, 1}), {batch * classes, steps});
-  tensor const emitted =
-      take(table, batch == 1 ? class_of_state : class_of_state + iota(column, 0) * static_cast<float>(classes));
-
-  // A label follows the one before it without a blank, if they differ.
-  tensor const two_before =
-      concatenate({full({batch, 2}, static_cast<float>(blank)), slice(class_of_state, 1, 0, states - 2)});
-  tensor const is_other = 1.0F - equal(class_of_state, two_before);
-  tensor const skips = is_other * (1.0F - equal(class_of_state, static_cast<float>(blank)));
-  auto const after = [&](tensor x, int count) {
-    return concatenate({full({batch, count}, none), slice(x, 1, 0, states - count)});
-  };
-  auto const step = [&](tensor here, std::array<tensor, 1> const& before) {
-    tensor const same = before[0], next = after(same, 1), skipped = where(skips, after(same, 2), none);
-    tensor const most = stop_gradient(maximum(maximum(same, next), skipped));
-    tensor const paths = exp(same - most) + exp(next - most) + exp(skipped - most);
-    return std::array{most + log(paths) + here};
-  };
-  tensor const number = iota(row);
-  tensor counts;
-  if (output_length.list != nullptr) counts = reshape(iota({batch, steps}) < output_length, {batch, 1, steps});
-  auto const scanned = scan(emitted, 2, std::array{where(number < 0.5F, 0.0F, none)}, step, false, counts);
-
-  // Paths end with the last label, or with the blank after it.
-  tensor const last = target_length * 2.0F;
-  tensor const ends = where(equal(number, last) + equal(number, last - 1.0F), scanned.last[0], none);
-  tensor const most = stop_gradient(max(ends, -1));
-  tensor const loss = -(most + log(sum(exp(ends - most), -1)));
-  return where(loss > -none / 2, std::numeric_limits<float>::infinity(), loss);
-}
-
-}  // namespace stagecraft::operations
-
-// ---- stagecraft/operations/trace.hpp
-// A whole computation in constant evaluation: a traced `call`, with room for its gradients (differentiation.hpp).
-
-namespace stagecraft::operations {
-
-/// Operations, the weights that they read, and which of them are results.
-struct trace {
-  operation_list list;
-  tracing::growing_array<parameter> weights;
-  tracing::growing_array<int> inputs;  ///< an input of the list for each argument of `call`
-  tracing::growing_array<int> outputs;
-  int forward_count = 0;                  ///< operations before the first one of the gradients
-  tracing::growing_array<int> seeds;      ///< inputs of the list: the gradient of each output
-  tracing::growing_array<int> gradients;  ///< gradients of the inputs, then of the weights; -1 where there is none
-};
-
-/// Traces `call(ops, inputs)`, where `inputs` is a span of tensors; `call` returns one tensor or an array of them.
-template <class Call>
-constexpr trace trace_call(Call const& call, tracing::array_view<extents const> shapes, bool training = true,
-                           std::string_view layer_name = {}) {
-  trace result;
-  result.list.layer_name = layer_name;
-  tracer ops(result.list, result.weights, training);
-  tracing::growing_array<tensor> inputs;
-  for (extents const& shape : shapes) {
-    inputs.push_back(ops.append(input{static_cast<int>(inputs.size())}, shape));
-    result.inputs.push_back(inputs.back().id);
-  }
-  auto const outputs = call(ops, tracing::array_view<tensor const>(inputs));
-  if constexpr (std::convertible_to<decltype(outputs), tensor>)
-    result.outputs.push_back(outputs.id);
-  else
-    for (tensor const output : outputs) result.outputs.push_back(output.id);
-  result.forward_count = result.list.size();
-  return result;
-}
-
-}  // namespace stagecraft::operations
-
-// ---- stagecraft/operations/differentiation.hpp
-// Reverse-mode differentiation of a list of operations: one rule for each kind, each appends to the same list.
-
-namespace stagecraft::operations {
-
-/// Appends the gradients of operations. Begin with `add`, the gradient of a result; then `run`; then ask for `of`.
-class differentiation {
-  // Operations that have no operands or no gradient pass none on. This stands above its caller: see tracer.
-  template <class What>
-  constexpr void rule(What const&, int, tensor) {}
-
- public:
-  /// Follows the operations that training differentiates: those that depend on inputs or weights.
-  constexpr explicit differentiation(tracer& ops) : ops_(&ops) {}
-  /// Follows the operations [0, end) that depend on one of `sources`. What it appends can be differentiated again.
-  constexpr differentiation(tracer& ops, tracing::array_view<int const> sources, int end)
-      : ops_(&ops), follows_sources_(true), depends_(detail::find_dependents(ops.list(), sources, end)) {}
-
-  /// The gradient of operation `id`, once all operations that read it have added to it; the id of the result is -1 if
-  /// there is none.
-  [[nodiscard]] constexpr tensor of(int id) {
-    if (tensor const slices = slices_.take(*ops_, {&list(), id}); slices.id >= 0) add(id, slices);
-    return known(id);
-  }
-  [[nodiscard]] constexpr bool has(int id) { return of(id).id >= 0; }
-
-  /// Takes the gradient of operation `computed` as that of `id`, which has the same value.
-  constexpr void hand_on(int id, int computed) { read_instead_.emplace_back(id, computed); }
-
-  /// Adds to the gradient of operation `id`. An operand that was broadcast gets the sum over the places that read it.
-  constexpr void add(int id, tensor gradient) {
-    if (!wanted(id)) return;
-    auto const index = static_cast<std::size_t>(id);
-    if (gradients_.size() <= index) gradients_.resize(index + 1, -1);
-    gradient = sum_to(gradient, list().node_of(id).shape);
-    gradients_[index] = gradients_[index] < 0 ? gradient.id : (known(id) + gradient).id;
-  }
-
-  /// Appends the gradients of the operands of all operations in [first, end).
-  constexpr void run(int first, int end) {
-    for (int id = end - 1; id >= first; --id) {
-      node const at_id = list().node_of(id);  // a copy: the list grows
-      if (at_id.what.is<loop_end>()) {
-        int const begin = list().operand(id, 0);
-        differentiate_loop(begin, id);
-        id = begin;
-      } else if (has(id) && wanted(id)) {
-        if (auto const* group = at_id.what.if_is<composite>(); group && group->rule) {
-          composite_gradient of_group(*ops_, id, of(id));
-          for (int i = 0; i + 1 < at_id.operand_count; ++i) of_group.want(i, wanted(list().operand(id, i + 1)));
-          group->rule(of_group);
-          for (int i = 0; i + 1 < at_id.operand_count; ++i)
-            if (auto const given = of_group.given()[i]; given.id >= 0) add(list().operand(id, i + 1), given);
-          if (!of_group.has_inner_readers()) id = group->first;
-        } else {
-          at_id.what.visit([&](auto const& what) { rule(what, id, of(id)); });
-        }
-      }
-    }
-  }
-
- private:
-  [[nodiscard]] constexpr operation_list& list() const noexcept { return ops_->list(); }
-  [[nodiscard]] constexpr tensor operand(int id, int index) const { return {&list(), list().operand(id, index)}; }
-  [[nodiscard]] constexpr tensor known(int id) const {
-    auto const index = static_cast<std::size_t>(id);
-    return {&list(), index < gradients_.size() ? gradients_[index] : -1};
-  }
-  [[nodiscard]] constexpr bool wanted(int id) const {
-    if (!follows_sources_) return list().node_of(id).has_gradient;
-    return static_cast<std::size_t>(id) < depends_.size() && depends_[id] != 0;
-  }
-  /// Follows operation `copy` if it follows `id`, whose value it has.
-  constexpr void follow(int copy, bool follows) {
-    if (!follows_sources_) return;
-    if (depends_.size() <= static_cast<std::size_t>(copy)) depends_.resize(static_cast<std::size_t>(copy) + 1, 0);
-    depends_[copy] = follows;
-  }
-  [[nodiscard]] constexpr bool wanted(tensor x) const { return wanted(x.id); }
-
-  constexpr tensor sum_to(tensor gradient, extents shape) const {
-    extents const wide = gradient.shape();
-    if (wide == shape) return gradient;
-    reduce over{reduction::sum};
-    for (int i = 0; i < wide.rank; ++i)
-      if (shape.aligned(i, wide.rank) == 1 && wide[i] > 1) over.axes |= 1U << i;
-    if (over.axes != 0) gradient = ops_->append(over, over.out(wide), {gradient.id});
-    return ops_->reshape(gradient, shape);
-  }
-
-  constexpr void rule(map const& what, int id, tensor dy) {
-    tensor const y{&list(), id}, a = operand(id, 0);
-    switch (what.apply) {
-      case function::identity: return add(a.id, dy);
-      case function::negative: return add(a.id, -dy);
-      case function::absolute: return add(a.id, dy * sign(a));
-      case function::exp: return add(a.id, dy * y);
-      case function::log: return add(a.id, dy / a);
-      case function::log1p: return add(a.id, dy / (a + 1.0F));
-      case function::softplus: return add(a.id, dy * sigmoid(a));
-      case function::sqrt: return add(a.id, dy * 0.5F / y);
-      case function::rsqrt: return add(a.id, dy * (y * y * y * -0.5F));
-      case function::sin: return add(a.id, dy * cos(a));
-      case function::cos: return add(a.id, -(dy * sin(a)));
-      case function::atan: return add(a.id, dy / (a * a + 1.0F));
-      case function::tanh: return add(a.id, dy * (1.0F - y * y));
-      case function::sigmoid: return add(a.id, dy * (y * (1.0F - y)));
-      case function::erf: return add(a.id, dy * (exp(-(a * a)) * 1.12837917F));  // 2 / sqrt(pi)
-      case function::sign:
-      case function::floor:
-      case function::round:
-      case function::less:
-      case function::less_equal:
-      case function::equal: return;
-      default: return rule_of_several(what.apply, id, y, dy);
-    }
-  }
-  constexpr void rule_of_several(function apply, int id, tensor y, tensor dy) {
-    tensor const a = operand(id, 0), b = operand(id, 1);
-    bool const of_a = wanted(a), of_b = wanted(b);
-    switch (apply) {
-      case function::add: add(a.id, dy); return add(b.id, dy);
-      case function::subtract:
-        add(a.id, dy);
-        if (of_b) add(b.id, -dy);
-        return;
-      case function::multiply:
-        if (a.id == b.id) return add(a.id, dy * (a * 2.0F));
-        if (of_a) add(a.id, dy * b);
-        if (of_b) add(b.id, dy * a);
-        return;
-      case function::divide:
-        if (of_a) add(a.id, dy / b);
-        if (of_b) add(b.id, -(dy * y) / b);
-        return;
-      case function::power:
-        if (of_a) add(a.id, dy * b * pow(a, b - 1.0F));
-        if (of_b) add(b.id, dy * y * log(a));
-        return;
-      case function::remainder:  // a - b n for a whole number n
-        add(a.id, dy);
-        if (of_b) add(b.id, dy * round((y - a) / b));
-        return;
-      // If both are equal, or one is NaN, the first is the result.
-      case function::maximum: return choose(b, a, a < b, dy);
-      case function::minimum: return choose(b, a, b < a, dy);
-      case function::select: return choose(b, operand(id, 2), a, dy);
-      default: break;
-    }
-    if (tensor const c = operand(id, 2); wanted(c)) add(c.id, apply == function::multiply_subtract ? -dy : dy);
-    tensor const of_product = apply == function::negative_multiply_add ? -dy : dy;
-    if (of_a) add(a.id, of_product * b);
-    if (of_b) add(b.id, of_product * a);
-  }
-  /// Adds the gradients of a result that is a where `condition` holds, else b.
-  constexpr void choose(tensor a, tensor b, tensor condition, tensor dy) {
-    if (wanted(a)) add(a.id, where(condition, dy, 0.0F));
-    if (wanted(b)) add(b.id, where(condition, 0.0F, dy));
-  }
-  constexpr void rule(reduce const& what, int id, tensor dy) {
-    tensor const x = operand(id, 0);
-    if (what.by == reduction::sum) return add(x.id, ops_->broadcast(dy, x.shape()));
-    // Equal largest elements share the gradient, as in TensorFlow.
-    tensor const is_largest = equal(x, tensor{&list(), id});
-    tensor const count = ops_->append(reduce{reduction::sum, what.axes}, what.out(x.shape()), {is_largest.id});
-    add(x.id, is_largest * (dy / count));
-  }
-  constexpr void rule(product const& what, int id, tensor dy) {
-    tensor const a = operand(id, 0), b = operand(id, 1);
-    bool const ta = what.transpose_a, tb = what.transpose_b;
-    if (wanted(a)) add(a.id, ta ? ops_->matmul(b, dy, {tb, true}) : ops_->matmul(dy, b, {false, !tb}));
-    if (wanted(b)) add(b.id, tb ? ops_->matmul(dy, a, {true, ta}) : ops_->matmul(a, dy, {!ta, false}));
-  }
-  // A convolution and its two gradients are linear in both operands, and are gradients of one another.
-  constexpr void rule(convolution const& what, int id, tensor dy) {
-    tensor const x = operand(id, 0), filter = operand(id, 1);
-    if (wanted(x)) add(x.id, input_gradient(what, dy, filter, x.shape()));
-    if (wanted(filter)) add(filter.id, filter_gradient(what, x, dy));
-  }
-  constexpr void rule(convolution_input_gradient const& what, int id, tensor dy) {
-    tensor const gradient = operand(id, 0), filter = operand(id, 1);
-    convolution const forward{what.windows, what.groups};
-    if (wanted(gradient)) add(gradient.id, ops_->conv(dy, filter, what.windows, what.groups));
-    if (wanted(filter)) add(filter.id, filter_gradient(forward, dy, gradient));
-  }
-  constexpr void rule(convolution_filter_gradient const& what, int id, tensor dy) {
-    tensor const x = operand(id, 0), gradient = operand(id, 1);
-    if (wanted(x)) add(x.id, input_gradient({what.windows, what.groups}, gradient, dy, x.shape()));
-    if (wanted(gradient)) add(gradient.id, ops_->conv(x, dy, what.windows, what.groups));
-  }
-  constexpr tensor input_gradient(convolution const& of, tensor dy, tensor filter, extents const& shape) {
-    return ops_->append(convolution_input_gradient{of.windows, of.groups}, shape, {dy.id, filter.id});
-  }
-  constexpr tensor filter_gradient(convolution const& of, tensor x, tensor dy) {
-    extents shape;
-    for (int i = 0; i < of.windows.count; ++i) shape.push_back(of.windows[i].size);
-    shape.push_back(x.shape()[-1] / of.groups);
-    shape.push_back(dy.shape()[-1]);
-    return ops_->append(convolution_filter_gradient{of.windows, of.groups}, shape, {x.id, dy.id});
-  }
-  constexpr void rule(pooling const& what, int id, tensor dy) {
-    tensor const x = operand(id, 0);
-    add(x.id, ops_->append(pooling_gradient{what.kind, what.windows}, x.shape(), {x.id, id, dy.id}));
-  }
-  // It is linear in the gradient of the output; the choice of the largest element has no gradient.
-  constexpr void rule(pooling_gradient const& what, int id, tensor dy) {
-    tensor const x = operand(id, 0), y = operand(id, 1);
-    add(list().operand(id, 2), what.kind == pooling_kind::max ? detail::of_largest(*ops_, what.windows, x, y, dy)
-                                                              : ops_->average_pool(dy, what.windows));
-  }
-
-  constexpr void rule(reshape const&, int id, tensor dy) {
-    tensor const x = operand(id, 0);
-    add(x.id, ops_->reshape(dy, x.shape()));
-  }
-  constexpr void rule(broadcast const&, int id, tensor dy) { add(list().operand(id, 0), dy); }
-  constexpr void rule(transpose const& what, int id, tensor dy) {
-    tensor const x = operand(id, 0);
-    add(x.id, ops_->append(what.inverse(x.rank()), x.shape(), {dy.id}));
-  }
-  constexpr void rule(slice const& what, int id, tensor dy) {
-    tensor const x = operand(id, 0);
-    if (wanted(x)) slices_.add(x.id, what, dy);
-  }
-  constexpr void rule(pad const& what, int id, tensor dy) {
-    tensor const x = operand(id, 0);
-    add(x.id, ops_->append(slice{what.axis, what.begin, what.step}, x.shape(), {dy.id}));
-  }
-  constexpr void rule(concatenate const& what, int id, tensor dy) {
-    int begin = 0;
-    for (int i = 0; i < list().node_of(id).operand_count; ++i) {
-      tensor const part = operand(id, i);
-      int const count = part.shape()[what.axis];
-      if (wanted(part)) add(part.id, ops_->slice(dy, what.axis, begin, count));
-      begin += count;
-    }
-  }
-  constexpr void rule(gather const&, int id, tensor dy) {
-    tensor const table = operand(id, 0), indices = operand(id, 1);
-    add(table.id, ops_->append(scatter_add{}, table.shape(), {dy.id, indices.id}));
-  }
-  constexpr void rule(scatter_add const&, int id, tensor dy) {
-    tensor const rows = operand(id, 0), indices = operand(id, 1);
-    add(rows.id, ops_->append(gather{}, rows.shape(), {dy.id, indices.id}));
-  }
-  /// The gradient of a state after the last trip belongs to the state itself, where the loop reads it.
-  constexpr void rule(last const&, int id, tensor dy) { add(list().operand(id, 1), dy); }
-  constexpr void rule(composite const&, int id, tensor dy) { add(list().operand(id, 0), dy); }
-  constexpr void rule(operations::at const&, int id, tensor dy) {
-    for (auto const& [read, computed] : read_instead_)
-      if (read == id) add(computed, dy);
-  }
-
-  constexpr void differentiate_loop(int begin, int end);
-
-  tracer* ops_;
-  bool follows_sources_ = false;
-  tracing::growing_array<char> depends_;  // 1 for each operation that depends on the sources
-  tracing::growing_array<int> gradients_;
-  tracing::growing_array<std::pair<int, int>> read_instead_;
-  detail::slice_gradients slices_;
-};
-
-/// The gradient of a loop is a loop from the end: a trip computes the step again from the states and the products that
-/// were kept, then the gradients of the step. The loop carries the gradients of the states, and the sums of the
-/// gradients of tensors that the step reads from outside, unless these sums are computed after the loop.
-constexpr void differentiation::differentiate_loop(int begin, int end) {
-  detail::loop_parts const parts(list(), begin, end, [&](int id) { return wanted(id); });
-  auto const shape_of = [&](int id) { return list().node_of(id).shape; };
-  bool reaches = false;
-  for (int const id : parts.carries) reaches |= has(id);
-  for (int const id : parts.stacks) reaches |= has(id);
-  if (!reaches) return;
-
-  tracing::growing_array<tensor> first_values;
-  for (int const id : parts.carries) first_values.push_back(has(id) ? of(id) : ops_->full(shape_of(id), 0));
-  for (int const id : parts.outside) first_values.push_back(ops_->full(shape_of(id), 0));
-  tensor const loop = ops_->begin_loop(tracer::trips_of({&list(), begin}),
-                                       follows_sources_ ? static_cast<int>(first_values.size()) : 0);
-  tracing::growing_array<tensor> states;
-  for (tensor const first : first_values) states.push_back(ops_->carry(loop, first));
-  if (follows_sources_)
-    for (tensor const state : states) ops_->stack(loop, state, {0});
-
-  // Repeat the step. The first stacks of a loop hold the states that its trips begin with; stacks of products follow.
-  auto const stack_of = [&](int id) {
-    auto const first = static_cast<std::size_t>(list().node_of(begin).what.as<operations::loop>().stacks_of_states);
-    for (std::size_t i = first; i < parts.stacks.size(); ++i)
-      if (list().operand(parts.stacks[i], 1) == id) return parts.stacks[i];
-    return -1;
-  };
-  auto const from_stack = [&](int stack) {
-    auto const where = list().node_of(stack).what.as<operations::stack>();
-    return ops_->at(loop, {&list(), stack}, {where.axis, !where.reversed});
-  };
-  differentiation inner(*ops_);
-  inner.follows_sources_ = follows_sources_;
-  if (follows_sources_) inner.depends_ = depends_;  // covers the operations before the loop
-  tracing::growing_array<int> copies(static_cast<std::size_t>(end) + 1, -1);
-  copies[begin] = loop.id;
-  auto const copy_of = [&](int id) { return id < begin ? id : copies[id]; };
-  auto const make = [&](int id, tensor copy) {
-    copies[id] = copy.id;
-    inner.follow(copy.id, wanted(id));
-  };
-  auto const is_own = [&](int id) { return list().node_of(id).operand_count > 0 && list().operand(id, 0) == begin; };
-  int const body = list().size();
-  std::size_t state = 0;
-  for (int id = begin + 1; id < end; ++id) {
-    node const original = list().node_of(id);
-    if (is_own(id) && original.what.is<carry>()) {
-      make(id, from_stack(parts.stacks[state++]));
-    } else if (is_own(id) && original.what.is<operations::at>()) {
-      auto const where = original.what.as<operations::at>();
-      make(id, ops_->at(loop, operand(id, 1), {where.axis, !where.reversed}));
-    } else if (!is_own(id)) {
-      tracing::growing_array<int> reads;
-      for (int i = 0; i < original.operand_count; ++i) reads.push_back(copy_of(list().operand(id, i)));
-      operation what = original.what;
-      if (auto* group = what.if_is<composite>()) group->first = copy_of(group->first);
-      make(id, {&list(), list().append(what, original.shape, reads)});
-      list().node_of(list().size() - 1).has_gradient = original.has_gradient;
-      if (int const kept = stack_of(id); kept >= 0) {
-        tensor const read = from_stack(kept);
-        inner.hand_on(read.id, copy_of(id));
-        make(id, read);
-        list().node_of(read.id).has_gradient = original.has_gradient;
-      }
-    }
-  }
-  int const body_end = list().size();
-
-  for (int const id : parts.nexts)
-    for (std::size_t i = 0; i < parts.carries.size(); ++i)
-      if (parts.carries[i] == list().operand(id, 1)) inner.add(copy_of(list().operand(id, 2)), states[i]);
-  for (int const id : parts.stacks)
-    if (has(id)) {
-      auto const where = list().node_of(id).what.as<operations::stack>();
-      inner.add(copy_of(list().operand(id, 1)), ops_->at(loop, of(id), {where.axis, !where.reversed}));
-    }
-  inner.run(body, body_end);
-
-  for (std::size_t i = 0; i < parts.carries.size(); ++i) {
-    tensor const gradient = inner.of(copy_of(parts.carries[i]));
-    ops_->next(loop, states[i], gradient.id >= 0 ? gradient : ops_->full(shape_of(parts.carries[i]), 0));
-  }
-  detail::loop_sums behind(*ops_, loop);
-  tracing::growing_array<char> is_behind;  // true: the sum is computed after the loop, and its state is not used
-  for (std::size_t i = 0; i < parts.outside.size(); ++i) {
-    tensor const sum = states[parts.carries.size() + i], gradient = inner.of(parts.outside[i]);
-    is_behind.push_back(gradient.id >= 0 && behind.prepare(gradient.id));
-    if (is_behind.back() == 0) ops_->next(loop, sum, gradient.id >= 0 ? sum + gradient : sum);
-  }
-  tracing::growing_array<std::pair<int, tensor>> of_reads;
-  for (int const id : parts.reads)
-    if (tensor const gradient = inner.of(copy_of(id)); gradient.id >= 0) {
-      auto const where = list().node_of(id).what.as<operations::at>();
-      bool const is_alike = where.axis == behind.where.axis && where.reversed != behind.where.reversed;
-      of_reads.emplace_back(list().operand(id, 1), is_alike
-                                                       ? behind.stacked(gradient)
-                                                       : ops_->stack(loop, gradient, {where.axis, !where.reversed}));
-    }
-  ops_->end_loop(loop);
-  for (auto const& [id, gradient] : of_reads) add(id, gradient);
-  for (std::size_t i = 0; i < parts.carries.size(); ++i)
-    add(list().operand(parts.carries[i], 1), ops_->last(loop, states[i]));
-  for (std::size_t i = 0; i < parts.outside.size(); ++i)
-    add(parts.outside[i], is_behind[i] != 0 ? behind.sum(inner.of(parts.outside[i]).id)
-                                            : ops_->last(loop, states[parts.carries.size() + i]));
-}
-
-/// Appends the gradients of a traced computation by all its inputs and weights.
-constexpr void differentiate(trace& traced) {
-  tracer ops(traced.list, traced.weights);
-  differentiation gradients(ops);
-  for (int const output : traced.outputs) {
-    tensor const seed = ops.append(input{static_cast<int>(traced.inputs.size() + traced.seeds.size())},
-                                   traced.list.node_of(output).shape);
-    traced.seeds.push_back(seed.id);
-    gradients.add(output, seed);
-  }
-  gradients.run(0, traced.forward_count);
-  for (int const id : traced.inputs) traced.gradients.push_back(gradients.of(id).id);
-  for (std::size_t weight = 0; weight < traced.weights.size(); ++weight)
-    for (int id = 0; id < traced.forward_count; ++id)
-      if (auto const* read = traced.list.node_of(id).what.if_is<operations::weight>();
-          read && read->index == static_cast<int>(weight))
-        traced.gradients.push_back(traced.list.problem.failed() ? -1 : gradients.of(id).id);
-}
-
-}  // namespace stagecraft::operations
-
-// ---- stagecraft/operations/formula.hpp
-// A function of a few numbers at each place of an array, as a constant: the step of an optimizer, for example.
-
-namespace stagecraft::operations {
-
-/// The origin of a number in a formula.
-enum class formula_source : unsigned char {
-  place,       ///< an argument that differs from place to place
-  everywhere,  ///< an argument that is the same at all places
-  constant,
-  function  ///< a function of earlier numbers
-};
-
-/// A number of a formula.
-struct formula_step {
-  formula_source from = formula_source::constant;
-  function apply = function::identity;
-  bool is_uniform = true;  ///< true if it is the same at all places
-  int operands[3]{};       ///< earlier numbers
-  int index = 0;           ///< number of the argument
-  float value = 0;         ///< value of a constant
-};
-
-struct formula_sizes {
-  std::size_t steps = 0, results = 0;
-};
-
-template <formula_sizes Sizes>
-struct frozen_formula;
-
-/// A formula while the compiler writes it down; `frozen_formula` is its constant.
-///
-/// It is traced as a list of maps of numbers, in groups or not: an `input` differs from place to place, a `weight` is
-/// the same at all places. Only numbers that results need are kept. A product that is used once, by a sum or a
-/// difference, becomes one step with it, which rounds once, so that all compilers and machines compute the same.
-class formula {
- public:
-  static constexpr formula_sizes usual_sizes{24, 4};
-  template <formula_sizes Sizes>
-  using frozen = frozen_formula<Sizes>;
-
-  tracing::growing_array<formula_step> steps;
-  tracing::growing_array<int> results;
-  diagnostics::diagnostic problem;
-
-  /// A number of the list that is an argument at each place, like the inputs.
-  struct given_number {
-    int id, index;
-  };
-
-  constexpr formula(operation_list const& list, tracing::growing_array<int> const& wanted,
-                    given_number const& given = {-1, 0})
-      : problem(list.problem), given_{source_of(list, given.id), given.index} {
-    tracing::growing_array<int> uses(list.nodes.size(), 0), numbers(list.nodes.size(), -1);
-    for (int const id : wanted) ++uses[source_of(list, id)];
-    for (int id = list.size(); id-- > 0;)
-      if (uses[id] > 0)
-        for (int i = 0; i < operands_of(list, id); ++i) ++uses[operand(list, id, i)];
-
-    tracing::growing_array<char> is_uniform(list.nodes.size(), 0);
-    for (int id = 0; id < list.size(); ++id) {
-      bool same = !list.node_of(id).what.is<input>() && id != given_.id;
-      for (int i = 0; i < operands_of(list, id); ++i) same = same && is_uniform[operand(list, id, i)];
-      is_uniform[id] = same;
-    }
-    // The operand of a sum or difference that is computed together with it, or -1.
-    tracing::growing_array<char> is_part(list.nodes.size(), 0);
-    tracing::growing_array<int> product_of(list.nodes.size(), -1);
-    for (int id = 0; id < list.size(); ++id) {
-      auto const* what = list.node_of(id).what.if_is<map>();
-      if (uses[id] == 0 || is_uniform[id] || what == nullptr || id == given_.id ||
-          (what->apply != function::add && what->apply != function::subtract))
-        continue;
-      for (int const side : {1, 0}) {
-        int const factors = operand(list, id, side);
-        auto const* product = list.node_of(factors).what.if_is<map>();
-        if (product == nullptr || product->apply != function::multiply || uses[factors] != 1 || is_uniform[factors] ||
-            factors == given_.id)
-          continue;
-        product_of[id] = side;
-        is_part[factors] = 1;
-        break;
-      }
-    }
-    for (int id = 0; id < list.size(); ++id) {
-      if (uses[id] == 0 || is_part[id]) continue;
-      formula_step step{.is_uniform = is_uniform[id] != 0};
-      node const& here = list.node_of(id);
-      if (id == given_.id) {
-        step.from = formula_source::place;
-        step.index = given_.index;
-      } else if (auto const* from_outside = here.what.if_is<input>()) {
-        step.from = formula_source::place;
-        step.index = from_outside->index;
-      } else if (auto const* same = here.what.if_is<weight>()) {
-        step.from = formula_source::everywhere;
-        step.index = same->index;
-      } else if (auto const* value = here.what.if_is<constant>()) {
-        step.value = value->value;
-      } else {
-        step.from = formula_source::function;
-        step.apply = here.what.as<map>().apply;
-        for (int i = 0; i < here.operand_count; ++i) step.operands[i] = numbers[operand(list, id, i)];
-        if (int const side = product_of[id]; side >= 0) {
-          int const product = operand(list, id, side), other = operand(list, id, 1 - side);
-          step.apply = step.apply == function::add ? function::multiply_add
-                       : side == 1                 ? function::negative_multiply_add
-                                                   : function::multiply_subtract;
-          step.operands[0] = numbers[operand(list, product, 0)];
-          step.operands[1] = numbers[operand(list, product, 1)];
-          step.operands[2] = numbers[other];
-        }
-      }
-      numbers[id] = static_cast<int>(steps.size());
-      steps.push_back(step);
-    }
-    for (int const id : wanted) results.push_back(numbers[source_of(list, id)]);
-  }
-
-  [[nodiscard]] constexpr formula_sizes sizes() const { return {steps.size(), results.size()}; }
-
- private:
-  /// The operation that computes a number; for groups and copies that of their first operand.
-  static constexpr int source_of(operation_list const& list, int id) {
-    while (id >= 0 && (is_alias(list.node_of(id).what) || list.node_of(id).what.is<broadcast>()))
-      id = list.operand(id, 0);
-    return id;
-  }
-  static constexpr int operand(operation_list const& list, int id, int index) {
-    return source_of(list, list.operand(id, index));
-  }
-  [[nodiscard]] constexpr int operands_of(operation_list const& list, int id) const {
-    return id == given_.id ? 0 : list.node_of(id).operand_count;
-  }
-
-  given_number given_;
-};
-
-/// A formula as a constant.
-template <formula_sizes Sizes>
-struct frozen_formula {
-  std::array<formula_step, Sizes.steps> steps;
-  std::array<int, Sizes.results> results;
-
-  /// Copies a type with `steps` and `results`: a formula, or a frozen one of other lengths.
-  constexpr explicit frozen_formula(auto const& from)
-      : steps(stagecraft::detail::array_of<Sizes.steps>(from.steps)),
-        results(stagecraft::detail::array_of<Sizes.results>(from.results)) {}
-};
-
-/// A view of a formula, whose type does not depend on lengths.
-struct formula_view {
-  static constexpr std::size_t most_steps = 128;
-
-  tracing::array_view<formula_step const> steps;
-  tracing::array_view<int const> results;
-};
-
-}  // namespace stagecraft::operations
-
-// ---- stagecraft/activations/activation_formula.hpp
-// An elementwise activation and its gradient as formulas, traced from its operations.
-
-namespace stagecraft::activations::detail {
-
-/// The formula of f(x), or with `gradient` that of f'(x) dy; its arguments are then dy and x.
-constexpr operations::formula trace_activation(activation const& function, bool gradient) {
-  using namespace operations;
-  operation_list list;
-  growing_array<parameter> weights;
-  tracer ops(list, weights);
-  tensor const dy = gradient ? ops.append(operations::input{0}, {}) : tensor{};
-  tensor const x = ops.append(operations::input{gradient ? 1 : 0}, {});
-  tensor const y = function(x);
-  if (!gradient) return {list, {y.id}};
-  int const count = list.size();
-  differentiation gradients(ops);
-  gradients.add(y.id, dy);
-  gradients.run(0, count);
-  return {list, {gradients.has(x.id) ? gradients.of(x.id).id : number(list, 0).id}};
-}
-
-template <activation Function, bool Gradient>
-struct activation_formula {
-  constexpr operations::formula operator()() const { return trace_activation(Function, Gradient); }
-};
-
-template <activation Function, bool Gradient>
-inline constexpr auto const& formula_of_activation = frozen_draft<activation_formula<Function, Gradient>>;
-template <activation Function, bool Gradient>
-inline constexpr operations::formula_view view_of_activation{formula_of_activation<Function, Gradient>.steps,
-                                                             formula_of_activation<Function, Gradient>.results};
-
-/// Reports E1083 for an activation of the user's own that takes too many operations.
-constexpr void check_formula(activation const& function, diagnostic& problem) {
-  auto const gradient = trace_activation(function, true);
-  if (gradient.problem.failed() && !problem.failed()) problem = gradient.problem;
-  if (auto const count = gradient.steps.size(); count > operations::formula_view::most_steps)
-    problem.report(1083, "activation '", function.name(), "' takes ", static_cast<int>(count),
-                   " operations with its gradient; there are at most ",
-                   static_cast<int>(operations::formula_view::most_steps));
-}
-template <activation Function>
-inline constexpr diagnostic activation_formula_problem = [] {
-  diagnostic problem;
-  check_formula(Function, problem);
-  return problem;
-}();
-
-/// The formula of the user's own activation; null for others, which machines know by their kind.
-template <activation Function, bool Gradient>
-constexpr operations::formula_view const* own_formula() {
-  if constexpr (Function.kind == activation_kind::own) {
-    static_assert(report<activation_formula_problem<Function>>());
-    return &view_of_activation<Function, Gradient>;
-  } else {
-    return nullptr;
-  }
-}
-
-}  // namespace stagecraft::activations::detail
-
 // ---- stagecraft/operations/flops.hpp
 // Floating-point operations of a list of operations.
 
@@ -10081,6 +9068,118 @@ class shape_tracer {
   parameter_list* weights_;
   long long flops_ = 0;
 };
+
+}  // namespace stagecraft::operations
+
+// ---- stagecraft/operations/ctc_loss.hpp
+// Connectionist temporal classification: the probability of a sequence of labels, summed over all steps where they may
+// stand. Keras counterpart: keras.ops.ctc_loss, and tf.keras.backend.ctc_batch_cost.
+
+namespace stagecraft::operations {
+
+/// - `target`: (batch, labels), class numbers, of which the first `target_length` of a sample count;
+/// - `output`: (batch, steps, classes), logits;
+/// - `target_length`: (batch, 1); `output_length`: (batch, 1), the steps that count, or nothing: all of them;
+/// - `mask_index`: the class that stands for no label, from the end if negative.
+///
+/// Returns (batch, 1): -log of the sum, over all ways to place the labels in their order on the steps, each for one
+/// step or several, with the blank class elsewhere and between equal labels, of the product of the steps'
+/// probabilities. A sample whose labels need more steps than it has returns infinity and a gradient of 0; TensorFlow
+/// returns a number above 700. `ctc_batch_cost(y_true, y_pred, input_length, label_length)` of probabilities is
+/// `ops.ctc_loss(y_true, log(y_pred + 1e-7F), label_length, input_length, -1)`. Errors: E1070.
+///
+/// Computes the forward variables (alpha) of Graves's paper in logarithms: a scan makes one trip for each step, and
+/// keeps a state for each label and for each blank before, between and after the labels.
+constexpr tensor tracer::ctc_loss(tensor target, tensor output, tensor target_length, tensor output_length,
+                                  int mask_index) {
+  if (target.rank() != 2 || output.rank() != 3 || target.length(0) != output.length(0))
+    return detail::refused(output, "are no logits (batch, steps, classes) of labels @", {}, {target.shape()});
+  int const batch = output.length(0), steps = output.length(1), classes = output.length(2), labels = target.length(1);
+  int const states = 2 * labels + 1, blank = mask_index < 0 ? mask_index + classes : mask_index;
+  if (blank < 0 || blank >= classes) return detail::refused(output, "has no class #, the mask index", {mask_index});
+  extents const column{batch, 1}, row{batch, states};
+  if (target_length.shape() != column || (output_length.list != nullptr && output_length.shape() != column))
+    return detail::refused(output, "has lengths of another shape than @", {}, {column});
+
+  // Stands for the logarithm of 0: it is far below that of any product of probabilities, and finite, so that
+  // differences are numbers.
+  constexpr float none = -1e30F;
+  tensor const shifted = output - stop_gradient(max(output, -1));
+  tensor const logarithms = maximum(shifted - log(sum(exp(shifted), -1)), none);
+
+  tensor const pairs =
+      concatenate({full({batch, labels, 1}, static_cast<float>(blank)), reshape(target, {batch, labels, 1})});
+  tensor const class_of_state =
+      concatenate({reshape(pairs, {batch, 2 * labels}), full(column, static_cast<float>(blank))});
+  tensor const table = reshape(transpose(logarithms, {0, 2, 1}), {batch * classes, steps});
+  tensor const emitted =
+      take(table, batch == 1 ? class_of_state : class_of_state + iota(column, 0) * static_cast<float>(classes));
+
+  // A label follows the one before it without a blank, if they differ.
+  tensor const two_before =
+      concatenate({full({batch, 2}, static_cast<float>(blank)), slice(class_of_state, 1, 0, states - 2)});
+  tensor const is_other = 1.0F - equal(class_of_state, two_before);
+  tensor const skips = is_other * (1.0F - equal(class_of_state, static_cast<float>(blank)));
+  auto const after = [&](tensor x, int count) {
+    return concatenate({full({batch, count}, none), slice(x, 1, 0, states - count)});
+  };
+  auto const step = [&](tensor here, std::array<tensor, 1> const& before) {
+    tensor const same = before[0], next = after(same, 1), skipped = where(skips, after(same, 2), none);
+    tensor const most = stop_gradient(maximum(maximum(same, next), skipped));
+    tensor const paths = exp(same - most) + exp(next - most) + exp(skipped - most);
+    return std::array{most + log(paths) + here};
+  };
+  tensor const number = iota(row);
+  tensor counts;
+  if (output_length.list != nullptr) counts = reshape(iota({batch, steps}) < output_length, {batch, 1, steps});
+  auto const scanned = scan(emitted, 2, std::array{where(number < 0.5F, 0.0F, none)}, step, false, counts);
+
+  // Paths end with the last label, or with the blank after it.
+  tensor const last = target_length * 2.0F;
+  tensor const ends = where(equal(number, last) + equal(number, last - 1.0F), scanned.last[0], none);
+  tensor const most = stop_gradient(max(ends, -1));
+  tensor const loss = -(most + log(sum(exp(ends - most), -1)));
+  return where(loss > -none / 2, std::numeric_limits<float>::infinity(), loss);
+}
+
+}  // namespace stagecraft::operations
+
+// ---- stagecraft/operations/trace.hpp
+// A whole computation in constant evaluation: a traced `call`, with room for its gradients (differentiation.hpp).
+
+namespace stagecraft::operations {
+
+/// Operations, the weights that they read, and which of them are results.
+struct trace {
+  operation_list list;
+  tracing::growing_array<parameter> weights;
+  tracing::growing_array<int> inputs;  ///< an input of the list for each argument of `call`
+  tracing::growing_array<int> outputs;
+  int forward_count = 0;                  ///< operations before the first one of the gradients
+  tracing::growing_array<int> seeds;      ///< inputs of the list: the gradient of each output
+  tracing::growing_array<int> gradients;  ///< gradients of the inputs, then of the weights; -1 where there is none
+};
+
+/// Traces `call(ops, inputs)`, where `inputs` is a span of tensors; `call` returns one tensor or an array of them.
+template <class Call>
+constexpr trace trace_call(Call const& call, tracing::array_view<extents const> shapes, bool training = true,
+                           std::string_view layer_name = {}) {
+  trace result;
+  result.list.layer_name = layer_name;
+  tracer ops(result.list, result.weights, training);
+  tracing::growing_array<tensor> inputs;
+  for (extents const& shape : shapes) {
+    inputs.push_back(ops.append(input{static_cast<int>(inputs.size())}, shape));
+    result.inputs.push_back(inputs.back().id);
+  }
+  auto const outputs = call(ops, tracing::array_view<tensor const>(inputs));
+  if constexpr (std::convertible_to<decltype(outputs), tensor>)
+    result.outputs.push_back(outputs.id);
+  else
+    for (tensor const output : outputs) result.outputs.push_back(output.id);
+  result.forward_count = result.list.size();
+  return result;
+}
 
 }  // namespace stagecraft::operations
 
@@ -10684,6 +9783,7 @@ struct layer_call {
     record.type = tracing::tag_of<L>;
     record.kernel = runs_by_operations(self) ? layer_kernel::none : kernel_of<L>;
     if constexpr (!detail::HasCall<L>) record.loops = detail::find_own_loops<L>();
+    if constexpr (requires { self.activation.rules; }) record.has_own_activation = self.activation.rules != nullptr;
     record.inputs = given;
     record.shape = given[0].shape();
     record.type_of_output = given[0].type();
@@ -10698,8 +9798,6 @@ struct layer_call {
       record.parameters = &weights;
       return model.add_call(record);
     }
-    if constexpr (requires { self.activation.rules; })
-      if (self.activation.rules != nullptr) activations::detail::check_formula(self.activation, model.problem);
     // After a broken rule shapes may be anything, so no further rule is checked.
     if (!model.problem.failed()) find_rules(self, model, in, record, weights);
     if (!model.problem.failed()) {
@@ -13102,6 +12200,854 @@ constexpr bool is_on_host(Graph const& graph, int call) {
 }
 
 }  // namespace stagecraft::jobs
+
+// ---- stagecraft/operations/dependents.hpp
+// Which operations depend on some tensors in a way that has a gradient.
+
+namespace stagecraft::operations::detail {
+
+/// True if an operation has a gradient by one of its operands that `depends` marks with 1. An identity without a
+/// gradient is a stop_gradient.
+constexpr bool leads_on(operation_list const& list, int id, tracing::growing_array<char> const& depends) {
+  node const& here = list.node_of(id);
+  if (auto const* elementwise = here.what.if_is<map>())
+    if (!is_differentiable(elementwise->apply) || (elementwise->apply == function::identity && !here.has_gradient))
+      return false;
+  for (int i = 0; i < here.operand_count; ++i)
+    if (depends[list.operand(id, i)] != 0) return true;
+  return false;
+}
+
+/// One number for each operation of [0, end): 1 if it is one of `sources` or depends on one.
+constexpr tracing::growing_array<char> find_dependents(operation_list const& list,
+                                                       tracing::array_view<int const> sources, int end) {
+  tracing::growing_array<char> depends(static_cast<std::size_t>(end), 0);
+  for (int const id : sources)
+    if (id < end) depends[id] = 1;
+  for (bool changed = true; changed;) {  // a state of a loop depends on its next value
+    changed = false;
+    for (int id = 0; id < end; ++id) {
+      if (depends[id] == 0 && leads_on(list, id, depends)) depends[id] = 1;
+      if (!list.node_of(id).what.is<next>() || depends[list.operand(id, 2)] == 0) continue;
+      char& state = depends[list.operand(id, 1)];
+      changed = changed || state == 0;
+      state = 1;
+    }
+  }
+  return depends;
+}
+
+}  // namespace stagecraft::operations::detail
+
+// ---- stagecraft/operations/loop_sums.hpp
+// The operations of a loop and the tensors that its step reads from outside; and sums over the trips that are computed
+// after the loop: the gradients of weights.
+
+namespace stagecraft::operations::detail {
+
+/// Operations that belong to a loop, those of loops inside it excluded, and tensors that its step reads from outside.
+struct loop_parts {
+  tracing::growing_array<int> carries, nexts, reads, stacks, outside;
+
+  /// `wanted(id)` says whether the gradient of an operation is needed.
+  template <class Wanted>
+  constexpr loop_parts(operation_list const& list, int begin, int end, Wanted const& wanted) {
+    for (int id = begin + 1; id < end; ++id) {
+      auto const& here = list.node_of(id);
+      bool const is_own = here.operand_count > 0 && list.operand(id, 0) == begin;
+      if (is_own && here.what.is<carry>()) carries.push_back(id);
+      if (is_own && here.what.is<next>()) nexts.push_back(id);
+      if (is_own && here.what.is<at>()) reads.push_back(id);
+      if (is_own && here.what.is<stack>()) stacks.push_back(id);
+      if (is_own) continue;
+      for (int i = 0; i < here.operand_count; ++i) note_outside(list.operand(id, i), begin, wanted);
+    }
+    for (int const id : nexts) note_outside(list.operand(id, 2), begin, wanted);
+    for (int const id : stacks) note_outside(list.operand(id, 1), begin, wanted);
+  }
+
+ private:
+  template <class Wanted>
+  constexpr void note_outside(int id, int begin, Wanted const& wanted) {
+    if (id >= begin || !wanted(id)) return;
+    for (int const known : outside)
+      if (known == id) return;
+    outside.push_back(id);
+  }
+};
+
+/// Computes sums over the trips of a loop after the loop: the gradients of weights. Where each trip adds a product over
+/// its samples, or a sum over them, one product or sum over those of all trips costs less, and the trips then work on
+/// each sample by itself. The loop stacks the operands.
+class loop_sums {
+ public:
+  /// The order in which the operands are stacked: (samples, trips, ...), the first trip last.
+  static constexpr operations::stack where{1, true};
+
+  constexpr loop_sums(tracer& ops, tensor loop) : ops_(&ops), loop_(loop) {}
+
+  /// Called inside the loop. Returns true if the sum of `id` over all trips can be computed after the loop, by
+  /// `sum(id)`.
+  constexpr bool prepare(int id) {
+    if (!is_possible(id)) return false;
+    stack_operands(id);
+    return true;
+  }
+  /// Called inside the loop. Stacks x of all trips.
+  constexpr tensor stacked(tensor x) {
+    for (auto const& [of, known] : stacks_)
+      if (of == x.id) return {x.list, known};
+    auto const* read = x.node().what.if_is<operations::at>();
+    bool const is_stacked = read != nullptr && x.list->operand(x.id, 0) == loop_.id && read->axis == where.axis &&
+                            read->reversed == where.reversed;
+    tensor all{x.list, -1};
+    all.id = is_stacked ? x.list->operand(x.id, 1) : ops_->stack(loop_, x, where).id;
+    stacks_.push_back({x.id, all.id});
+    return all;
+  }
+  /// Called after the loop. Returns the sum of `id` over all trips.
+  constexpr tensor sum(int id) {
+    node const here = list().node_of(id);  // a copy: the list grows
+    if (here.what.is<product>())
+      return ops_->append(here.what, here.shape, {rows_of(operand(id, 0)).id, rows_of(operand(id, 1)).id});
+    if (auto const* what = here.what.if_is<reduce>()) {
+      tensor const all = stacked(operand(id, 0));
+      reduce over{what->by, 3U};  // samples and trips; later axes are one further
+      for (int axis = 1; axis < here.shape.rank; ++axis)
+        if (what->has(axis)) over.axes |= 2U << axis;
+      return ops_->reshape(ops_->append(over, over.out(all.shape()), {all.id}), here.shape);
+    }
+    tracing::growing_array<int> sums;
+    for (int i = 0; i < here.operand_count; ++i) sums.push_back(sum(list().operand(id, i)).id);
+    return {&list(), list().append(here.what, here.shape, sums)};
+  }
+
+ private:
+  struct known_stack {
+    int of, stack;
+  };
+
+  [[nodiscard]] constexpr operation_list& list() const { return ops_->list(); }
+  [[nodiscard]] constexpr tensor operand(int id, int index) const { return {&list(), list().operand(id, index)}; }
+  [[nodiscard]] constexpr bool is_inside(tensor x) const { return x.id > loop_.id; }
+  [[nodiscard]] constexpr bool is_possible(int id) const {
+    if (id <= loop_.id) return false;
+    node const& here = list().node_of(id);
+    if (auto const* what = here.what.if_is<product>())
+      return here.shape.rank == 2 && what->transpose_a && !what->transpose_b && is_inside(operand(id, 0)) &&
+             is_inside(operand(id, 1));
+    if (auto const* what = here.what.if_is<reduce>())
+      return what->by == reduction::sum && what->has(0) && here.shape.rank < extents::max_rank &&
+             is_inside(operand(id, 0));
+    if (auto const* what = here.what.if_is<map>())
+      return what->apply == function::add && operand(id, 0).shape() == here.shape &&
+             operand(id, 1).shape() == here.shape && is_possible(list().operand(id, 0)) &&
+             is_possible(list().operand(id, 1));
+    bool is_moved = here.what.is_any<reshape, transpose, slice, pad, broadcast, concatenate>();
+    for (int i = 0; i < here.operand_count; ++i) is_moved = is_moved && is_possible(list().operand(id, i));
+    return is_moved;
+  }
+  constexpr void stack_operands(int id) {
+    node const here = list().node_of(id);
+    bool const is_sum = here.what.is_any<product, reduce>();
+    for (int i = 0; i < here.operand_count; ++i)
+      if (is_sum)
+        stacked(operand(id, i));
+      else
+        stack_operands(list().operand(id, i));
+  }
+  /// The rows of x in all trips.
+  constexpr tensor rows_of(tensor x) {
+    tensor const all = stacked(x);
+    extents const shape = all.shape();
+    return ops_->reshape(all, {shape[0] * shape[1], shape[2]});
+  }
+
+  tracer* ops_;
+  tensor loop_;
+  tracing::growing_array<known_stack> stacks_;
+};
+
+}  // namespace stagecraft::operations::detail
+
+// ---- stagecraft/operations/pooling_choice.hpp
+// Reads another tensor at the places that a max pooling has chosen: the gradient of a max pooling's gradient.
+
+namespace stagecraft::operations::detail {
+
+/// The element of `other`, a tensor of x's shape, at the place of the first largest element of each window of x. `y` is
+/// the pooling of x. There is one slice for each place of a window.
+class largest_of_windows {
+ public:
+  constexpr largest_of_windows(tracer& ops, windows const& over, extents const& of_pooling)
+      : ops_(&ops), over_(over), of_pooling_(of_pooling) {
+    for (int i = 0; i < over.count; ++i) is_padded_ = is_padded_ || over[i].before != 0 || over[i].after != 0;
+  }
+
+  constexpr tensor choose(tensor x, tensor y, tensor other) const {
+    tensor const values = padded(x), others = padded(other);
+    tensor is_there, left, result;
+    if (is_padded_) {
+      extents places = x.shape();
+      places[0] = places[-1] = 1;
+      is_there = padded(ops_->full(places, 1));
+    }
+    for (long long tap = 0; tap < over_.size(); ++tap) {
+      tensor is_largest = equal(sliced(values, tap), y);
+      if (is_padded_) is_largest = is_largest * sliced(is_there, tap);
+      tensor const is_first = tap == 0 ? is_largest : is_largest * left;
+      tensor const chosen = where(is_first, sliced(others, tap), 0.0F);
+      left = tap == 0 ? 1.0F - is_first : left - is_first;
+      result = tap == 0 ? chosen : result + chosen;
+    }
+    return result;
+  }
+
+ private:
+  constexpr tensor padded(tensor x) const {
+    for (int i = 0; i < over_.count; ++i)
+      if (over_[i].before != 0 || over_[i].after != 0) x = ops_->pad(x, i + 1, over_[i].before, over_[i].after);
+    return x;
+  }
+  /// The elements at place `tap` of each window; the places of a window are counted from the last axis on, as the
+  /// pooling counts them.
+  constexpr tensor sliced(tensor x, long long tap) const {
+    for (int i = over_.count; i-- > 0;) {
+      window const& along = over_[i];
+      int const place = static_cast<int>(tap % along.size) * along.dilation;
+      tap /= along.size;
+      x = ops_->slice(x, i + 1, place, of_pooling_[i + 1], along.stride);
+    }
+    return x;
+  }
+
+  tracer* ops_;
+  windows over_;
+  extents of_pooling_;
+  bool is_padded_ = false;
+};
+
+constexpr tensor of_largest(tracer& ops, windows const& over, tensor x, tensor y, tensor other) {
+  return largest_of_windows(ops, over, y.shape()).choose(x, y, other);
+}
+
+}  // namespace stagecraft::operations::detail
+
+// ---- stagecraft/operations/slice_gradients.hpp
+// Puts the gradients of slices of one tensor together: a tensor that is cut into parts, such as the gates of a
+// recurrent layer, gets their gradients side by side and not as sums of tensors of zeros.
+
+namespace stagecraft::operations::detail {
+
+class slice_gradients {
+ public:
+  /// Adds the gradient of places [where.begin, ...) of an axis of tensor `id`.
+  constexpr void add(int id, slice const& where, tensor gradient) { parts_.push_back({id, where, gradient.id}); }
+
+  /// Returns the gradient of tensor x by all its slices and forgets these; its id is -1 if there are none.
+  constexpr tensor take(tracer& ops, tensor x) {
+    tracing::growing_array<part> own;
+    std::size_t kept = 0;
+    for (part const& each : parts_)
+      if (each.id == x.id)
+        own.push_back(each);
+      else
+        parts_[kept++] = each;
+    if (own.empty()) return {x.list, -1};
+    while (parts_.size() > kept) parts_.pop_back();
+    for (std::size_t i = 1; i < own.size(); ++i)
+      for (std::size_t k = i; k > 0 && own[k].where.begin < own[k - 1].where.begin; --k) std::swap(own[k], own[k - 1]);
+    return are_whole(own, x) ? joined(ops, own, x) : summed(ops, own, x);
+  }
+
+ private:
+  struct part {
+    int id;
+    slice where;
+    int gradient;
+  };
+
+  /// True if the parts cover each element of x once.
+  static constexpr bool are_whole(tracing::growing_array<part> const& parts, tensor x) {
+    int end = 0;
+    for (part const& each : parts) {
+      if (each.where.axis != parts[0].where.axis || each.where.step != 1 || each.where.begin != end) return false;
+      end += x.list->node_of(each.gradient).shape[each.where.axis];
+    }
+    return end == x.shape()[parts[0].where.axis];
+  }
+  static constexpr tensor joined(tracer& ops, tracing::growing_array<part> const& parts, tensor x) {
+    if (parts.size() == 1) return {x.list, parts[0].gradient};
+    tracing::growing_array<int> reads;
+    for (part const& each : parts) reads.push_back(each.gradient);
+    return {x.list, ops.list().append(concatenate{parts[0].where.axis}, x.shape(), reads)};
+  }
+  static constexpr tensor summed(tracer& ops, tracing::growing_array<part> const& parts, tensor x) {
+    tensor sum{x.list, -1};
+    for (part const& each : parts) {
+      pad const where{each.where.axis, each.where.begin, each.where.step};
+      tensor const wide = ops.scattered({x.list, each.gradient}, where, x.shape());
+      sum = sum.id < 0 ? wide : sum + wide;
+    }
+    return sum;
+  }
+
+  tracing::growing_array<part> parts_;
+};
+
+}  // namespace stagecraft::operations::detail
+
+// ---- stagecraft/operations/differentiation.hpp
+// Reverse-mode differentiation of a list of operations: one rule for each kind, each appends to the same list.
+
+namespace stagecraft::operations {
+
+/// Appends the gradients of operations. Begin with `add`, the gradient of a result; then `run`; then ask for `of`.
+class differentiation {
+  // Operations that have no operands or no gradient pass none on. This stands above its caller: see tracer.
+  template <class What>
+  constexpr void rule(What const&, int, tensor) {}
+
+ public:
+  /// Follows the operations that training differentiates: those that depend on inputs or weights.
+  constexpr explicit differentiation(tracer& ops) : ops_(&ops) {}
+  /// Follows the operations [0, end) that depend on one of `sources`. What it appends can be differentiated again.
+  constexpr differentiation(tracer& ops, tracing::array_view<int const> sources, int end)
+      : ops_(&ops), follows_sources_(true), depends_(detail::find_dependents(ops.list(), sources, end)) {}
+
+  /// The gradient of operation `id`, once all operations that read it have added to it; the id of the result is -1 if
+  /// there is none.
+  [[nodiscard]] constexpr tensor of(int id) {
+    if (tensor const slices = slices_.take(*ops_, {&list(), id}); slices.id >= 0) add(id, slices);
+    return known(id);
+  }
+  [[nodiscard]] constexpr bool has(int id) { return of(id).id >= 0; }
+
+  /// Takes the gradient of operation `computed` as that of `id`, which has the same value.
+  constexpr void hand_on(int id, int computed) { read_instead_.emplace_back(id, computed); }
+
+  /// Adds to the gradient of operation `id`. An operand that was broadcast gets the sum over the places that read it.
+  constexpr void add(int id, tensor gradient) {
+    if (!wanted(id)) return;
+    auto const index = static_cast<std::size_t>(id);
+    if (gradients_.size() <= index) gradients_.resize(index + 1, -1);
+    gradient = sum_to(gradient, list().node_of(id).shape);
+    gradients_[index] = gradients_[index] < 0 ? gradient.id : (known(id) + gradient).id;
+  }
+
+  /// Appends the gradients of the operands of all operations in [first, end).
+  constexpr void run(int first, int end) {
+    for (int id = end - 1; id >= first; --id) {
+      node const at_id = list().node_of(id);  // a copy: the list grows
+      if (at_id.what.is<loop_end>()) {
+        int const begin = list().operand(id, 0);
+        differentiate_loop(begin, id);
+        id = begin;
+      } else if (has(id) && wanted(id)) {
+        if (auto const* group = at_id.what.if_is<composite>(); group && group->rule) {
+          composite_gradient of_group(*ops_, id, of(id));
+          for (int i = 0; i + 1 < at_id.operand_count; ++i) of_group.want(i, wanted(list().operand(id, i + 1)));
+          group->rule(of_group);
+          for (int i = 0; i + 1 < at_id.operand_count; ++i)
+            if (auto const given = of_group.given()[i]; given.id >= 0) add(list().operand(id, i + 1), given);
+          if (!of_group.has_inner_readers()) id = group->first;
+        } else {
+          at_id.what.visit([&](auto const& what) { rule(what, id, of(id)); });
+        }
+      }
+    }
+  }
+
+ private:
+  [[nodiscard]] constexpr operation_list& list() const noexcept { return ops_->list(); }
+  [[nodiscard]] constexpr tensor operand(int id, int index) const { return {&list(), list().operand(id, index)}; }
+  [[nodiscard]] constexpr tensor known(int id) const {
+    auto const index = static_cast<std::size_t>(id);
+    return {&list(), index < gradients_.size() ? gradients_[index] : -1};
+  }
+  [[nodiscard]] constexpr bool wanted(int id) const {
+    if (!follows_sources_) return list().node_of(id).has_gradient;
+    return static_cast<std::size_t>(id) < depends_.size() && depends_[id] != 0;
+  }
+  /// Follows operation `copy` if it follows `id`, whose value it has.
+  constexpr void follow(int copy, bool follows) {
+    if (!follows_sources_) return;
+    if (depends_.size() <= static_cast<std::size_t>(copy)) depends_.resize(static_cast<std::size_t>(copy) + 1, 0);
+    depends_[copy] = follows;
+  }
+  [[nodiscard]] constexpr bool wanted(tensor x) const { return wanted(x.id); }
+
+  constexpr tensor sum_to(tensor gradient, extents shape) const {
+    extents const wide = gradient.shape();
+    if (wide == shape) return gradient;
+    reduce over{reduction::sum};
+    for (int i = 0; i < wide.rank; ++i)
+      if (shape.aligned(i, wide.rank) == 1 && wide[i] > 1) over.axes |= 1U << i;
+    if (over.axes != 0) gradient = ops_->append(over, over.out(wide), {gradient.id});
+    return ops_->reshape(gradient, shape);
+  }
+
+  constexpr void rule(map const& what, int id, tensor dy) {
+    tensor const y{&list(), id}, a = operand(id, 0);
+    switch (what.apply) {
+      case function::identity: return add(a.id, dy);
+      case function::negative: return add(a.id, -dy);
+      case function::absolute: return add(a.id, dy * sign(a));
+      case function::exp: return add(a.id, dy * y);
+      case function::log: return add(a.id, dy / a);
+      case function::log1p: return add(a.id, dy / (a + 1.0F));
+      case function::softplus: return add(a.id, dy * sigmoid(a));
+      case function::sqrt: return add(a.id, dy * 0.5F / y);
+      case function::rsqrt: return add(a.id, dy * (y * y * y * -0.5F));
+      case function::sin: return add(a.id, dy * cos(a));
+      case function::cos: return add(a.id, -(dy * sin(a)));
+      case function::atan: return add(a.id, dy / (a * a + 1.0F));
+      case function::tanh: return add(a.id, dy * (1.0F - y * y));
+      case function::sigmoid: return add(a.id, dy * (y * (1.0F - y)));
+      case function::erf: return add(a.id, dy * (exp(-(a * a)) * 1.12837917F));  // 2 / sqrt(pi)
+      case function::sign:
+      case function::floor:
+      case function::round:
+      case function::less:
+      case function::less_equal:
+      case function::equal: return;
+      default: return rule_of_several(what.apply, id, y, dy);
+    }
+  }
+  constexpr void rule_of_several(function apply, int id, tensor y, tensor dy) {
+    tensor const a = operand(id, 0), b = operand(id, 1);
+    bool const of_a = wanted(a), of_b = wanted(b);
+    switch (apply) {
+      case function::add: add(a.id, dy); return add(b.id, dy);
+      case function::subtract:
+        add(a.id, dy);
+        if (of_b) add(b.id, -dy);
+        return;
+      case function::multiply:
+        if (a.id == b.id) return add(a.id, dy * (a * 2.0F));
+        if (of_a) add(a.id, dy * b);
+        if (of_b) add(b.id, dy * a);
+        return;
+      case function::divide:
+        if (of_a) add(a.id, dy / b);
+        if (of_b) add(b.id, -(dy * y) / b);
+        return;
+      case function::power:
+        if (of_a) add(a.id, dy * b * pow(a, b - 1.0F));
+        if (of_b) add(b.id, dy * y * log(a));
+        return;
+      case function::remainder:  // a - b n for a whole number n
+        add(a.id, dy);
+        if (of_b) add(b.id, dy * round((y - a) / b));
+        return;
+      // If both are equal, or one is NaN, the first is the result.
+      case function::maximum: return choose(b, a, a < b, dy);
+      case function::minimum: return choose(b, a, b < a, dy);
+      case function::select: return choose(b, operand(id, 2), a, dy);
+      default: break;
+    }
+    if (tensor const c = operand(id, 2); wanted(c)) add(c.id, apply == function::multiply_subtract ? -dy : dy);
+    tensor const of_product = apply == function::negative_multiply_add ? -dy : dy;
+    if (of_a) add(a.id, of_product * b);
+    if (of_b) add(b.id, of_product * a);
+  }
+  /// Adds the gradients of a result that is a where `condition` holds, else b.
+  constexpr void choose(tensor a, tensor b, tensor condition, tensor dy) {
+    if (wanted(a)) add(a.id, where(condition, dy, 0.0F));
+    if (wanted(b)) add(b.id, where(condition, 0.0F, dy));
+  }
+  constexpr void rule(reduce const& what, int id, tensor dy) {
+    tensor const x = operand(id, 0);
+    if (what.by == reduction::sum) return add(x.id, ops_->broadcast(dy, x.shape()));
+    // Equal largest elements share the gradient, as in TensorFlow.
+    tensor const is_largest = equal(x, tensor{&list(), id});
+    tensor const count = ops_->append(reduce{reduction::sum, what.axes}, what.out(x.shape()), {is_largest.id});
+    add(x.id, is_largest * (dy / count));
+  }
+  constexpr void rule(product const& what, int id, tensor dy) {
+    tensor const a = operand(id, 0), b = operand(id, 1);
+    bool const ta = what.transpose_a, tb = what.transpose_b;
+    if (wanted(a)) add(a.id, ta ? ops_->matmul(b, dy, {tb, true}) : ops_->matmul(dy, b, {false, !tb}));
+    if (wanted(b)) add(b.id, tb ? ops_->matmul(dy, a, {true, ta}) : ops_->matmul(a, dy, {!ta, false}));
+  }
+  // A convolution and its two gradients are linear in both operands, and are gradients of one another.
+  constexpr void rule(convolution const& what, int id, tensor dy) {
+    tensor const x = operand(id, 0), filter = operand(id, 1);
+    if (wanted(x)) add(x.id, input_gradient(what, dy, filter, x.shape()));
+    if (wanted(filter)) add(filter.id, filter_gradient(what, x, dy));
+  }
+  constexpr void rule(convolution_input_gradient const& what, int id, tensor dy) {
+    tensor const gradient = operand(id, 0), filter = operand(id, 1);
+    convolution const forward{what.windows, what.groups};
+    if (wanted(gradient)) add(gradient.id, ops_->conv(dy, filter, what.windows, what.groups));
+    if (wanted(filter)) add(filter.id, filter_gradient(forward, dy, gradient));
+  }
+  constexpr void rule(convolution_filter_gradient const& what, int id, tensor dy) {
+    tensor const x = operand(id, 0), gradient = operand(id, 1);
+    if (wanted(x)) add(x.id, input_gradient({what.windows, what.groups}, gradient, dy, x.shape()));
+    if (wanted(gradient)) add(gradient.id, ops_->conv(x, dy, what.windows, what.groups));
+  }
+  constexpr tensor input_gradient(convolution const& of, tensor dy, tensor filter, extents const& shape) {
+    return ops_->append(convolution_input_gradient{of.windows, of.groups}, shape, {dy.id, filter.id});
+  }
+  constexpr tensor filter_gradient(convolution const& of, tensor x, tensor dy) {
+    extents shape;
+    for (int i = 0; i < of.windows.count; ++i) shape.push_back(of.windows[i].size);
+    shape.push_back(x.shape()[-1] / of.groups);
+    shape.push_back(dy.shape()[-1]);
+    return ops_->append(convolution_filter_gradient{of.windows, of.groups}, shape, {x.id, dy.id});
+  }
+  constexpr void rule(pooling const& what, int id, tensor dy) {
+    tensor const x = operand(id, 0);
+    add(x.id, ops_->append(pooling_gradient{what.kind, what.windows}, x.shape(), {x.id, id, dy.id}));
+  }
+  // It is linear in the gradient of the output; the choice of the largest element has no gradient.
+  constexpr void rule(pooling_gradient const& what, int id, tensor dy) {
+    tensor const x = operand(id, 0), y = operand(id, 1);
+    add(list().operand(id, 2), what.kind == pooling_kind::max ? detail::of_largest(*ops_, what.windows, x, y, dy)
+                                                              : ops_->average_pool(dy, what.windows));
+  }
+
+  constexpr void rule(reshape const&, int id, tensor dy) {
+    tensor const x = operand(id, 0);
+    add(x.id, ops_->reshape(dy, x.shape()));
+  }
+  constexpr void rule(broadcast const&, int id, tensor dy) { add(list().operand(id, 0), dy); }
+  constexpr void rule(transpose const& what, int id, tensor dy) {
+    tensor const x = operand(id, 0);
+    add(x.id, ops_->append(what.inverse(x.rank()), x.shape(), {dy.id}));
+  }
+  constexpr void rule(slice const& what, int id, tensor dy) {
+    tensor const x = operand(id, 0);
+    if (wanted(x)) slices_.add(x.id, what, dy);
+  }
+  constexpr void rule(pad const& what, int id, tensor dy) {
+    tensor const x = operand(id, 0);
+    add(x.id, ops_->append(slice{what.axis, what.begin, what.step}, x.shape(), {dy.id}));
+  }
+  constexpr void rule(concatenate const& what, int id, tensor dy) {
+    int begin = 0;
+    for (int i = 0; i < list().node_of(id).operand_count; ++i) {
+      tensor const part = operand(id, i);
+      int const count = part.shape()[what.axis];
+      if (wanted(part)) add(part.id, ops_->slice(dy, what.axis, begin, count));
+      begin += count;
+    }
+  }
+  constexpr void rule(gather const&, int id, tensor dy) {
+    tensor const table = operand(id, 0), indices = operand(id, 1);
+    add(table.id, ops_->append(scatter_add{}, table.shape(), {dy.id, indices.id}));
+  }
+  constexpr void rule(scatter_add const&, int id, tensor dy) {
+    tensor const rows = operand(id, 0), indices = operand(id, 1);
+    add(rows.id, ops_->append(gather{}, rows.shape(), {dy.id, indices.id}));
+  }
+  /// The gradient of a state after the last trip belongs to the state itself, where the loop reads it.
+  constexpr void rule(last const&, int id, tensor dy) { add(list().operand(id, 1), dy); }
+  constexpr void rule(composite const&, int id, tensor dy) { add(list().operand(id, 0), dy); }
+  constexpr void rule(operations::at const&, int id, tensor dy) {
+    for (auto const& [read, computed] : read_instead_)
+      if (read == id) add(computed, dy);
+  }
+
+  constexpr void differentiate_loop(int begin, int end);
+
+  tracer* ops_;
+  bool follows_sources_ = false;
+  tracing::growing_array<char> depends_;  // 1 for each operation that depends on the sources
+  tracing::growing_array<int> gradients_;
+  tracing::growing_array<std::pair<int, int>> read_instead_;
+  detail::slice_gradients slices_;
+};
+
+/// The gradient of a loop is a loop from the end: a trip computes the step again from the states and the products that
+/// were kept, then the gradients of the step. The loop carries the gradients of the states, and the sums of the
+/// gradients of tensors that the step reads from outside, unless these sums are computed after the loop.
+constexpr void differentiation::differentiate_loop(int begin, int end) {
+  detail::loop_parts const parts(list(), begin, end, [&](int id) { return wanted(id); });
+  auto const shape_of = [&](int id) { return list().node_of(id).shape; };
+  bool reaches = false;
+  for (int const id : parts.carries) reaches |= has(id);
+  for (int const id : parts.stacks) reaches |= has(id);
+  if (!reaches) return;
+
+  tracing::growing_array<tensor> first_values;
+  for (int const id : parts.carries) first_values.push_back(has(id) ? of(id) : ops_->full(shape_of(id), 0));
+  for (int const id : parts.outside) first_values.push_back(ops_->full(shape_of(id), 0));
+  tensor const loop = ops_->begin_loop(tracer::trips_of({&list(), begin}),
+                                       follows_sources_ ? static_cast<int>(first_values.size()) : 0);
+  tracing::growing_array<tensor> states;
+  for (tensor const first : first_values) states.push_back(ops_->carry(loop, first));
+  if (follows_sources_)
+    for (tensor const state : states) ops_->stack(loop, state, {0});
+
+  // Repeat the step. The first stacks of a loop hold the states that its trips begin with; stacks of products follow.
+  auto const stack_of = [&](int id) {
+    auto const first = static_cast<std::size_t>(list().node_of(begin).what.as<operations::loop>().stacks_of_states);
+    for (std::size_t i = first; i < parts.stacks.size(); ++i)
+      if (list().operand(parts.stacks[i], 1) == id) return parts.stacks[i];
+    return -1;
+  };
+  auto const from_stack = [&](int stack) {
+    auto const where = list().node_of(stack).what.as<operations::stack>();
+    return ops_->at(loop, {&list(), stack}, {where.axis, !where.reversed});
+  };
+  differentiation inner(*ops_);
+  inner.follows_sources_ = follows_sources_;
+  if (follows_sources_) inner.depends_ = depends_;  // covers the operations before the loop
+  tracing::growing_array<int> copies(static_cast<std::size_t>(end) + 1, -1);
+  copies[begin] = loop.id;
+  auto const copy_of = [&](int id) { return id < begin ? id : copies[id]; };
+  auto const make = [&](int id, tensor copy) {
+    copies[id] = copy.id;
+    inner.follow(copy.id, wanted(id));
+  };
+  auto const is_own = [&](int id) { return list().node_of(id).operand_count > 0 && list().operand(id, 0) == begin; };
+  int const body = list().size();
+  std::size_t state = 0;
+  for (int id = begin + 1; id < end; ++id) {
+    node const original = list().node_of(id);
+    if (is_own(id) && original.what.is<carry>()) {
+      make(id, from_stack(parts.stacks[state++]));
+    } else if (is_own(id) && original.what.is<operations::at>()) {
+      auto const where = original.what.as<operations::at>();
+      make(id, ops_->at(loop, operand(id, 1), {where.axis, !where.reversed}));
+    } else if (!is_own(id)) {
+      tracing::growing_array<int> reads;
+      for (int i = 0; i < original.operand_count; ++i) reads.push_back(copy_of(list().operand(id, i)));
+      operation what = original.what;
+      if (auto* group = what.if_is<composite>()) group->first = copy_of(group->first);
+      make(id, {&list(), list().append(what, original.shape, reads)});
+      list().node_of(list().size() - 1).has_gradient = original.has_gradient;
+      if (int const kept = stack_of(id); kept >= 0) {
+        tensor const read = from_stack(kept);
+        inner.hand_on(read.id, copy_of(id));
+        make(id, read);
+        list().node_of(read.id).has_gradient = original.has_gradient;
+      }
+    }
+  }
+  int const body_end = list().size();
+
+  for (int const id : parts.nexts)
+    for (std::size_t i = 0; i < parts.carries.size(); ++i)
+      if (parts.carries[i] == list().operand(id, 1)) inner.add(copy_of(list().operand(id, 2)), states[i]);
+  for (int const id : parts.stacks)
+    if (has(id)) {
+      auto const where = list().node_of(id).what.as<operations::stack>();
+      inner.add(copy_of(list().operand(id, 1)), ops_->at(loop, of(id), {where.axis, !where.reversed}));
+    }
+  inner.run(body, body_end);
+
+  for (std::size_t i = 0; i < parts.carries.size(); ++i) {
+    tensor const gradient = inner.of(copy_of(parts.carries[i]));
+    ops_->next(loop, states[i], gradient.id >= 0 ? gradient : ops_->full(shape_of(parts.carries[i]), 0));
+  }
+  detail::loop_sums behind(*ops_, loop);
+  tracing::growing_array<char> is_behind;  // true: the sum is computed after the loop, and its state is not used
+  for (std::size_t i = 0; i < parts.outside.size(); ++i) {
+    tensor const sum = states[parts.carries.size() + i], gradient = inner.of(parts.outside[i]);
+    is_behind.push_back(gradient.id >= 0 && behind.prepare(gradient.id));
+    if (is_behind.back() == 0) ops_->next(loop, sum, gradient.id >= 0 ? sum + gradient : sum);
+  }
+  tracing::growing_array<std::pair<int, tensor>> of_reads;
+  for (int const id : parts.reads)
+    if (tensor const gradient = inner.of(copy_of(id)); gradient.id >= 0) {
+      auto const where = list().node_of(id).what.as<operations::at>();
+      bool const is_alike = where.axis == behind.where.axis && where.reversed != behind.where.reversed;
+      of_reads.emplace_back(list().operand(id, 1), is_alike
+                                                       ? behind.stacked(gradient)
+                                                       : ops_->stack(loop, gradient, {where.axis, !where.reversed}));
+    }
+  ops_->end_loop(loop);
+  for (auto const& [id, gradient] : of_reads) add(id, gradient);
+  for (std::size_t i = 0; i < parts.carries.size(); ++i)
+    add(list().operand(parts.carries[i], 1), ops_->last(loop, states[i]));
+  for (std::size_t i = 0; i < parts.outside.size(); ++i)
+    add(parts.outside[i], is_behind[i] != 0 ? behind.sum(inner.of(parts.outside[i]).id)
+                                            : ops_->last(loop, states[parts.carries.size() + i]));
+}
+
+/// Appends the gradients of a traced computation by all its inputs and weights.
+constexpr void differentiate(trace& traced) {
+  tracer ops(traced.list, traced.weights);
+  differentiation gradients(ops);
+  for (int const output : traced.outputs) {
+    tensor const seed = ops.append(input{static_cast<int>(traced.inputs.size() + traced.seeds.size())},
+                                   traced.list.node_of(output).shape);
+    traced.seeds.push_back(seed.id);
+    gradients.add(output, seed);
+  }
+  gradients.run(0, traced.forward_count);
+  for (int const id : traced.inputs) traced.gradients.push_back(gradients.of(id).id);
+  for (std::size_t weight = 0; weight < traced.weights.size(); ++weight)
+    for (int id = 0; id < traced.forward_count; ++id)
+      if (auto const* read = traced.list.node_of(id).what.if_is<operations::weight>();
+          read && read->index == static_cast<int>(weight))
+        traced.gradients.push_back(traced.list.problem.failed() ? -1 : gradients.of(id).id);
+}
+
+}  // namespace stagecraft::operations
+
+// ---- stagecraft/operations/formula.hpp
+// A function of a few numbers at each place of an array, as a constant: the step of an optimizer, for example.
+
+namespace stagecraft::operations {
+
+/// The origin of a number in a formula.
+enum class formula_source : unsigned char {
+  place,       ///< an argument that differs from place to place
+  everywhere,  ///< an argument that is the same at all places
+  constant,
+  function  ///< a function of earlier numbers
+};
+
+/// A number of a formula.
+struct formula_step {
+  formula_source from = formula_source::constant;
+  function apply = function::identity;
+  bool is_uniform = true;  ///< true if it is the same at all places
+  int operands[3]{};       ///< earlier numbers
+  int index = 0;           ///< number of the argument
+  float value = 0;         ///< value of a constant
+};
+
+struct formula_sizes {
+  std::size_t steps = 0, results = 0;
+};
+
+template <formula_sizes Sizes>
+struct frozen_formula;
+
+/// A formula while the compiler writes it down; `frozen_formula` is its constant.
+///
+/// It is traced as a list of maps of numbers, in groups or not: an `input` differs from place to place, a `weight` is
+/// the same at all places. Only numbers that results need are kept. A product that is used once, by a sum or a
+/// difference, becomes one step with it, which rounds once, so that all compilers and machines compute the same.
+class formula {
+ public:
+  static constexpr formula_sizes usual_sizes{24, 4};
+  template <formula_sizes Sizes>
+  using frozen = frozen_formula<Sizes>;
+
+  tracing::growing_array<formula_step> steps;
+  tracing::growing_array<int> results;
+  diagnostics::diagnostic problem;
+
+  /// A number of the list that is an argument at each place, like the inputs.
+  struct given_number {
+    int id, index;
+  };
+
+  constexpr formula(operation_list const& list, tracing::growing_array<int> const& wanted,
+                    given_number const& given = {-1, 0})
+      : problem(list.problem), given_{source_of(list, given.id), given.index} {
+    tracing::growing_array<int> uses(list.nodes.size(), 0), numbers(list.nodes.size(), -1);
+    for (int const id : wanted) ++uses[source_of(list, id)];
+    for (int id = list.size(); id-- > 0;)
+      if (uses[id] > 0)
+        for (int i = 0; i < operands_of(list, id); ++i) ++uses[operand(list, id, i)];
+
+    tracing::growing_array<char> is_uniform(list.nodes.size(), 0);
+    for (int id = 0; id < list.size(); ++id) {
+      bool same = !list.node_of(id).what.is<input>() && id != given_.id;
+      for (int i = 0; i < operands_of(list, id); ++i) same = same && is_uniform[operand(list, id, i)];
+      is_uniform[id] = same;
+    }
+    // The operand of a sum or difference that is computed together with it, or -1.
+    tracing::growing_array<char> is_part(list.nodes.size(), 0);
+    tracing::growing_array<int> product_of(list.nodes.size(), -1);
+    for (int id = 0; id < list.size(); ++id) {
+      auto const* what = list.node_of(id).what.if_is<map>();
+      if (uses[id] == 0 || is_uniform[id] || what == nullptr || id == given_.id ||
+          (what->apply != function::add && what->apply != function::subtract))
+        continue;
+      for (int const side : {1, 0}) {
+        int const factors = operand(list, id, side);
+        auto const* product = list.node_of(factors).what.if_is<map>();
+        if (product == nullptr || product->apply != function::multiply || uses[factors] != 1 || is_uniform[factors] ||
+            factors == given_.id)
+          continue;
+        product_of[id] = side;
+        is_part[factors] = 1;
+        break;
+      }
+    }
+    for (int id = 0; id < list.size(); ++id) {
+      if (uses[id] == 0 || is_part[id]) continue;
+      formula_step step{.is_uniform = is_uniform[id] != 0};
+      node const& here = list.node_of(id);
+      if (id == given_.id) {
+        step.from = formula_source::place;
+        step.index = given_.index;
+      } else if (auto const* from_outside = here.what.if_is<input>()) {
+        step.from = formula_source::place;
+        step.index = from_outside->index;
+      } else if (auto const* same = here.what.if_is<weight>()) {
+        step.from = formula_source::everywhere;
+        step.index = same->index;
+      } else if (auto const* value = here.what.if_is<constant>()) {
+        step.value = value->value;
+      } else {
+        step.from = formula_source::function;
+        step.apply = here.what.as<map>().apply;
+        for (int i = 0; i < here.operand_count; ++i) step.operands[i] = numbers[operand(list, id, i)];
+        if (int const side = product_of[id]; side >= 0) {
+          int const product = operand(list, id, side), other = operand(list, id, 1 - side);
+          step.apply = step.apply == function::add ? function::multiply_add
+                       : side == 1                 ? function::negative_multiply_add
+                                                   : function::multiply_subtract;
+          step.operands[0] = numbers[operand(list, product, 0)];
+          step.operands[1] = numbers[operand(list, product, 1)];
+          step.operands[2] = numbers[other];
+        }
+      }
+      numbers[id] = static_cast<int>(steps.size());
+      steps.push_back(step);
+    }
+    for (int const id : wanted) results.push_back(numbers[source_of(list, id)]);
+  }
+
+  [[nodiscard]] constexpr formula_sizes sizes() const { return {steps.size(), results.size()}; }
+
+ private:
+  /// The operation that computes a number; for groups and copies that of their first operand.
+  static constexpr int source_of(operation_list const& list, int id) {
+    while (id >= 0 && (is_alias(list.node_of(id).what) || list.node_of(id).what.is<broadcast>()))
+      id = list.operand(id, 0);
+    return id;
+  }
+  static constexpr int operand(operation_list const& list, int id, int index) {
+    return source_of(list, list.operand(id, index));
+  }
+  [[nodiscard]] constexpr int operands_of(operation_list const& list, int id) const {
+    return id == given_.id ? 0 : list.node_of(id).operand_count;
+  }
+
+  given_number given_;
+};
+
+/// A formula as a constant.
+template <formula_sizes Sizes>
+struct frozen_formula {
+  std::array<formula_step, Sizes.steps> steps;
+  std::array<int, Sizes.results> results;
+
+  /// Copies a type with `steps` and `results`: a formula, or a frozen one of other lengths.
+  constexpr explicit frozen_formula(auto const& from)
+      : steps(stagecraft::detail::array_of<Sizes.steps>(from.steps)),
+        results(stagecraft::detail::array_of<Sizes.results>(from.results)) {}
+};
+
+/// A view of a formula, whose type does not depend on lengths.
+struct formula_view {
+  static constexpr std::size_t most_steps = 128;
+
+  tracing::array_view<formula_step const> steps;
+  tracing::array_view<int const> results;
+};
+
+}  // namespace stagecraft::operations
 
 // ---- stagecraft/operations/elementwise.hpp
 // Finds computations whose result at each place follows from their inputs at that place, and writes them as formulas.
@@ -22590,6 +22536,68 @@ constexpr kernels::random_key random_key_of_call(Call const& call, std::uint64_t
 }
 
 }  // namespace stagecraft::cpu
+
+// ---- stagecraft/activations/activation_formula.hpp
+// An elementwise activation and its gradient as formulas, traced from its operations.
+
+namespace stagecraft::activations::detail {
+
+/// The formula of f(x), or with `gradient` that of f'(x) dy; its arguments are then dy and x.
+constexpr operations::formula trace_activation(activation const& function, bool gradient) {
+  using namespace operations;
+  operation_list list;
+  growing_array<parameter> weights;
+  tracer ops(list, weights);
+  tensor const dy = gradient ? ops.append(operations::input{0}, {}) : tensor{};
+  tensor const x = ops.append(operations::input{gradient ? 1 : 0}, {});
+  tensor const y = function(x);
+  if (!gradient) return {list, {y.id}};
+  int const count = list.size();
+  differentiation gradients(ops);
+  gradients.add(y.id, dy);
+  gradients.run(0, count);
+  return {list, {gradients.has(x.id) ? gradients.of(x.id).id : number(list, 0).id}};
+}
+
+template <activation Function, bool Gradient>
+struct activation_formula {
+  constexpr operations::formula operator()() const { return trace_activation(Function, Gradient); }
+};
+
+template <activation Function, bool Gradient>
+inline constexpr auto const& formula_of_activation = frozen_draft<activation_formula<Function, Gradient>>;
+template <activation Function, bool Gradient>
+inline constexpr operations::formula_view view_of_activation{formula_of_activation<Function, Gradient>.steps,
+                                                             formula_of_activation<Function, Gradient>.results};
+
+/// Reports E1083 for an activation of the user's own that takes too many operations.
+constexpr void check_formula(activation const& function, diagnostic& problem) {
+  auto const gradient = trace_activation(function, true);
+  if (gradient.problem.failed() && !problem.failed()) problem = gradient.problem;
+  if (auto const count = gradient.steps.size(); count > operations::formula_view::most_steps)
+    problem.report(1083, "activation '", function.name(), "' takes ", static_cast<int>(count),
+                   " operations with its gradient; there are at most ",
+                   static_cast<int>(operations::formula_view::most_steps));
+}
+template <activation Function>
+inline constexpr diagnostic activation_formula_problem = [] {
+  diagnostic problem;
+  check_formula(Function, problem);
+  return problem;
+}();
+
+/// The formula of the user's own activation; null for others, which machines know by their kind.
+template <activation Function, bool Gradient>
+constexpr operations::formula_view const* own_formula() {
+  if constexpr (Function.kind == activation_kind::own) {
+    static_assert(report<activation_formula_problem<Function>>());
+    return &view_of_activation<Function, Gradient>;
+  } else {
+    return nullptr;
+  }
+}
+
+}  // namespace stagecraft::activations::detail
 
 // ---- stagecraft/kernels/simd/simd_float_parts.hpp
 // The parts of floats for elementary functions: rounding, exponent, mantissa and sign of a batch, and tables in
@@ -60072,6 +60080,25 @@ constexpr void check_functions_of_weights(diagnostic& problem) {
   }
 }
 
+/// E1083: an activation of the user's own that takes too many operations. Its gradient is traced where a model is run,
+/// since models that are only described would compile longer with it.
+template <class M>
+inline constexpr diagnostic own_activation_problem = [] {
+  diagnostic problem;
+  constexpr bool has_any = [] {
+    for (auto const& layer : graph_of<M>.layers)
+      if (layer.has_own_activation) return true;
+    return false;
+  }();
+  if constexpr (has_any)
+    for_each_index<graph_of<M>.layers.size()>([&]<int Index>() {
+      constexpr auto const& layer = graph_of<M>.layers[Index];
+      if constexpr (layer.has_own_activation)
+        if (!problem.failed()) problem = activation_formula_problem<layer_of<M, layer.first_call>.activation>;
+    });
+  return problem;
+}();
+
 /// The rules of numbers that a training and an inference have.
 template <class M, auto Description>
 constexpr void check_options_of_runs(checked_options const& checked, diagnostic& problem) {
@@ -78815,6 +78842,8 @@ constexpr diagnostic const& run_problem() {
     return frozen_graph<typename traced_model<M>::type>.problem;
   else if constexpr (has_invalid_stages<M>)
     return stage_problem<M>;
+  else if constexpr (own_activation_problem<typename traced_model<M>::type>.failed())
+    return own_activation_problem<typename traced_model<M>::type>;
   else if constexpr (training_problem<typename job_on<M, Description, Machine>::described>.failed())
     return training_problem<typename job_on<M, Description, Machine>::described>;
   else if constexpr (machine_problem<job_on<M, Description, Machine>>.failed())

@@ -21,8 +21,8 @@ struct iterated : sc::own_activation<iterated> {
   }
 };
 
-using model = sc::sequential<input{3}, dense{2, iterated{}}>;  // <- here
+using model = sc::sequential<input{3}, dense{2, iterated{}}>;
 inline constexpr auto training = sc::training{.loss = sc::losses::mean_squared_error{}, .batch_size = 8};
 
-using trainer = sc::trainer<model, training>;
+using trainer = sc::trainer<model, training>;  // <- here
 [[maybe_unused]] auto const fit = [](trainer& model) { model.train_on_batch({}, {}); };

@@ -52,6 +52,9 @@ def words():
                {"x": int32([BEYOND + 1, -BEYOND - 4, 7, 9, 2**30 - 1]).reshape(1, 5)}, {"a": np.int64(1), "k": int32(1000)})
     yield case("bytes", [node("Add", ["x", "y"], ["z"]), node("Mul", ["z", "y"], ["w"]), node("BitShift", ["w", "s"], ["o"], direction="LEFT")], {"o": UINT8},
                {"x": np.array([[200, 100, 3]], "uint8"), "y": np.array([[100, 200, 255]], "uint8")}, {"s": np.uint8(1)})
+    bounds = {each: np.int8(number) for each, number in {"three": 3, "lo": 0, "hi": 6, "six": 6}.items()}
+    yield case("hard_swish", [node("Add", ["x", "three"], ["a"]), node("Clip", ["a", "lo", "hi"], ["c"]), node("Mul", ["x", "c"], ["m"]), node("Div", ["m", "six"], ["y"])],
+               {"y": INT8}, {"x": np.arange(-5, 15, dtype="int8").reshape(2, 10)}, bounds)
     beyond = int32([BEYOND + 1, BEYOND + 2, -BEYOND - 3, BEYOND + 2, 2**31 - 1, 5]).reshape(1, 6)
     yield case("largest", [node("TopK", ["x", "k"], ["v", "i"], axis=1), node("Sub", ["v", "c"], ["d"]), node("Mod", ["d", "m"], ["y"])], {"y": INT32, "i": INT64}, {"x": beyond},
                {"k": int64(4), "c": int32(BEYOND), "m": int32(1000)})

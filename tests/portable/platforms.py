@@ -51,7 +51,7 @@ PLATFORMS = [
     Platform("s390x Linux (big-endian)", ["s390x-linux-gnu-g++"], ["qemu-s390x", "-L", "/usr/s390x-linux-gnu"], "emulated", bundles=True),
     Platform("x86_64 Windows, MinGW", ["x86_64-w64-mingw32-g++-posix", "-static"], ["wine"], "run by Wine", bundles=True),
     Platform("x86_64 Windows, Zig", [], ["wine"], "run by Wine", zig="x86_64-windows-gnu"),
-    Platform("x86_64 Linux, musl", ["-mcpu=x86_64_v3", "-DSTAGECRAFT_NO_PROCESSOR_CHECK"], zig="x86_64-linux-musl"),
+    Platform("x86_64 Linux, musl", ["-mcpu=x86_64_v3"], zig="x86_64-linux-musl"),
     Platform("aarch64 Linux, musl", [], ["qemu-aarch64"], "emulated", zig="aarch64-linux-musl"),
     Platform("aarch64 macOS", [], how="linked", zig="aarch64-macos"),
     Platform("x86_64 macOS", ["-mcpu=x86_64_v3"], how="linked", zig="x86_64-macos"),

@@ -3,6 +3,7 @@
 // misreads (probabilities after a linear layer, logits after softmax) are no errors: a trainer warns of them.
 #pragma once
 
+#include <stagecraft/activations/activation_formula.hpp>
 #include <stagecraft/description/dtype_policy.hpp>
 #include <stagecraft/description/job.hpp>
 #include <stagecraft/description/metric_checks.hpp>
@@ -44,6 +45,25 @@ constexpr void check_functions_of_weights(diagnostic& problem) {
       problem = trace_penalty(weight.regularizer, weight.shape, false).list.problem;
   }
 }
+
+/// E1083: an activation of the user's own that takes too many operations. Its gradient is traced where a model is run,
+/// since models that are only described would compile longer with it.
+template <class M>
+inline constexpr diagnostic own_activation_problem = [] {
+  diagnostic problem;
+  constexpr bool has_any = [] {
+    for (auto const& layer : graph_of<M>.layers)
+      if (layer.has_own_activation) return true;
+    return false;
+  }();
+  if constexpr (has_any)
+    for_each_index<graph_of<M>.layers.size()>([&]<int Index>() {
+      constexpr auto const& layer = graph_of<M>.layers[Index];
+      if constexpr (layer.has_own_activation)
+        if (!problem.failed()) problem = activation_formula_problem<layer_of<M, layer.first_call>.activation>;
+    });
+  return problem;
+}();
 
 /// The rules of numbers that a training and an inference have.
 template <class M, auto Description>

@@ -209,6 +209,7 @@ struct call_record {
   type_tag const* type;
   layer_kernel kernel = layer_kernel::none;
   own_loops loops = own_loops::unneeded;
+  bool has_own_activation = false;
   tracing::array_view<symbolic_tensor const> inputs;
   stagecraft::shape shape;
   dtype type_of_output = dtype::float32;

@@ -79,7 +79,8 @@ struct layer_info {
   bool is_on_host = false;                   ///< the host carries it out, where the machine has IPUs
   layer_kernel kernel = layer_kernel::none;  ///< the kernel that carries out its steps
   own_loops loops = own_loops::unneeded;
-  int traced_id = 0;  ///< `layer_base::layer_id` of the layer itself, after the model's code has run
+  bool has_own_activation = false;  ///< its `activation` is of the user's own, whose operations trainers count
+  int traced_id = 0;                ///< `layer_base::layer_id` of the layer itself, after the model's code has run
 
   /// True if a weight is one of this layer's.
   [[nodiscard]] constexpr bool has_parameter(int parameter) const {
@@ -90,6 +91,7 @@ struct layer_info {
   constexpr void take(auto const& record) {
     kernel = record.kernel;
     loops = record.loops;
+    has_own_activation = record.has_own_activation;
     pipeline_stage = record.layer->pipeline_stage;
     type_of_values = record.layer->layer_dtype;
     is_on_host = record.layer->is_on_host;

@@ -2,7 +2,6 @@
 // What a layer's call does: it adds the layer to the model, then the outputs and penalties that follow it.
 #pragma once
 
-#include <stagecraft/activations/activation_formula.hpp>
 #include <stagecraft/diagnostics/compile_error.hpp>
 #include <stagecraft/diagnostics/type_name.hpp>
 #include <stagecraft/graph/array_view.hpp>
@@ -318,6 +317,7 @@ struct layer_call {
     record.type = tracing::tag_of<L>;
     record.kernel = runs_by_operations(self) ? layer_kernel::none : kernel_of<L>;
     if constexpr (!detail::HasCall<L>) record.loops = detail::find_own_loops<L>();
+    if constexpr (requires { self.activation.rules; }) record.has_own_activation = self.activation.rules != nullptr;
     record.inputs = given;
     record.shape = given[0].shape();
     record.type_of_output = given[0].type();
@@ -332,8 +332,6 @@ struct layer_call {
       record.parameters = &weights;
       return model.add_call(record);
     }
-    if constexpr (requires { self.activation.rules; })
-      if (self.activation.rules != nullptr) activations::detail::check_formula(self.activation, model.problem);
     // After a broken rule shapes may be anything, so no further rule is checked.
     if (!model.problem.failed()) find_rules(self, model, in, record, weights);
     if (!model.problem.failed()) {

@@ -156,6 +156,8 @@ constexpr diagnostic const& run_problem() {
     return frozen_graph<typename traced_model<M>::type>.problem;
   else if constexpr (has_invalid_stages<M>)
     return stage_problem<M>;
+  else if constexpr (own_activation_problem<typename traced_model<M>::type>.failed())
+    return own_activation_problem<typename traced_model<M>::type>;
   else if constexpr (training_problem<typename job_on<M, Description, Machine>::described>.failed())
     return training_problem<typename job_on<M, Description, Machine>::described>;
   else if constexpr (machine_problem<job_on<M, Description, Machine>>.failed())

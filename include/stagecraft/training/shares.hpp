@@ -15,7 +15,9 @@
 #include <stagecraft/training/weight_views.hpp>
 #include <algorithm>
 #include <cstddef>
+#include <tuple>
 #include <type_traits>
+#include <utility>
 
 namespace stagecraft::trainers {
 
@@ -104,6 +106,91 @@ constexpr diagnostic const& problem_of_shared_step() {
   else
     return step_sharing_problem<Other, false>;
 }
+/// Number of the model of a step `From` that a model of the step `To` is, by its name; -1: it has none.
+template <class From, class To>
+constexpr int find_model_of_step(int model) {
+  for (int i = 0; i < From::models_of_step.member_count; ++i)
+    if (From::models_of_step.members[i].name == To::models_of_step.members[model].name) return i;
+  return -1;
+}
+/// The session of a step's first sub-step.
+template <class Made>
+using first_session_of = std::remove_reference_t<decltype(*std::get<0>(std::declval<Made&>().sessions_to_share()))>;
+/// E1200, E1201: a step cannot have the weights of its models where another step has them.
+template <class From, class To>
+constexpr diagnostic find_problem_of_steps() {
+  constexpr auto const &from = From::models_of_step, &to = To::models_of_step;
+  diagnostic problem = sharing_problem<first_session_of<From>, first_session_of<To>>;
+  if (!problem.failed() && (From::has_models_to_share != To::has_models_to_share || From::replicas != To::replicas))
+    problem.report(1201, "weights are shared with a training step ",
+                   From::replicas != To::replicas ? "that has another number of replicas"
+                                                  : "of which one is planned as graphs, and one is not",
+                   "; copy them with set_weights");
+  [&]<std::size_t... Model>(std::index_sequence<Model...>) {
+    (
+        [&] {
+          constexpr int model = static_cast<int>(Model), found = find_model_of_step<From, To>(model);
+          if (problem.failed()) return;
+          if constexpr (found < 0 || found != find_model_of_step<From, To>(0) + model)
+            problem.report(1200, "model '", to.members[model].name, "' of a training step is ",
+                           found < 0 ? "no model of the step whose weights it is to share"
+                                     : "not where the step has it whose weights it is to share; both call their models "
+                                       "in the same order");
+          else
+            problem = shared_weights_problem<type_of_tag<from.members[found].type>, type_of_tag<to.members[model].type>,
+                                             fixed_name{}>;
+        }(),
+        ...);
+  }(std::make_index_sequence<static_cast<std::size_t>(to.member_count)>{});
+  return problem;
+}
+template <class From, class To>
+inline constexpr diagnostic problem_of_steps = find_problem_of_steps<From, To>();
+
+/// The result of `shares` of a whole step: it becomes the trainer of another step. Others share a model by its name.
+template <class From>
+class step_to_share {
+ public:
+  explicit step_to_share(From& from) : from_(&from) {}
+
+  template <class Made>
+    requires requires(Made& made) { made.reset_states(); }
+  [[gnu::cold]] operator Made() const {
+    constexpr auto const& problem = find_problem<Made>();
+    static_assert(report<problem>());
+    Made made;
+    if constexpr (!problem.failed()) {
+      using session = first_session_of<From>;
+      constexpr int first = From::models_of_step.members[find_model_of_step<From, Made>(0)].first_weight;
+      constexpr auto const& stored = engine::weight_storage_of<trained_type<session>, typename session::architecture>;
+      auto& from = *std::get<0>(from_->sessions_to_share());
+      static_cast<void>(from.weight(0));  // what was made of the weights is made anew from now on
+      auto const share = [&](auto& own) {
+        static_cast<void>(own.weight(0));
+        for (int i = 0; i < Made::replicas; ++i) {
+          auto& weights = own.memory_of_weights(i);
+          weights = from.memory_of_weights(i).share_part(stored.offset[static_cast<std::size_t>(first)],
+                                                         static_cast<long long>(weights.size()));
+        }
+      };
+      std::apply([&](auto&... own) { (share(*own), ...); }, made.sessions_to_share());
+      made.share_weights(*std::get<0>(made.sessions_to_share()));
+    }
+    return made;
+  }
+
+ private:
+  template <class Made>
+  static constexpr diagnostic const& find_problem() {
+    if constexpr (requires { Made::has_models_to_share; })
+      return problem_of_steps<From, Made>;
+    else
+      return From::template problem_of_name<fixed_name{}>();
+  }
+
+  From* from_;
+};
+
 /// Stands in for weights that are not shared, after the error.
 struct nothing_to_share {
   template <class Made>
@@ -177,6 +264,8 @@ namespace stagecraft {
 ///     sc::predictor<generator, drawing> draw{sc::shares<"generator">(both)};
 ///
 /// `other` may be a training step of one's own that takes no gradients itself; the name is that of one of its models.
+/// Another step's trainer is made of any step, without a name, if both take gradients themselves or neither: its models
+/// have the names that they have there, and stand in the same order, one after the other.
 /// The weights last as long as one of them does. All of them are one thread's. Each trainer has its own optimizer's
 /// state. A predictor with weights that it prepares, such as folded batch normalizations, prepares them anew before
 /// each run; its set_weights is E4108, a trainer's sets those of all. Errors: E1067 no part has the name; E1200 weights
@@ -185,12 +274,13 @@ namespace stagecraft {
 /// `sharing_weights`.
 template <fixed_name Part = "", class Other>
 [[nodiscard]] auto shares(Other& other) {
-  if constexpr (requires { Other::has_models_to_share; }) {
+  if constexpr (requires { Other::has_models_to_share; } && Part.empty()) {
+    return detail::step_to_share<Other>(other);
+  } else if constexpr (requires { Other::has_models_to_share; }) {
     constexpr auto const& problem = detail::problem_of_shared_step<Other, Part>();
     static_assert(detail::report<problem>());
     if constexpr (!problem.failed())
-      return detail::weights_to_share<std::remove_reference_t<decltype(other.session_to_share())>, Part>(
-          other.session_to_share());
+      return detail::weights_to_share<detail::first_session_of<Other>, Part>(*std::get<0>(other.sessions_to_share()));
     else
       return detail::nothing_to_share{};
   } else {

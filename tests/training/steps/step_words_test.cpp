@@ -2,9 +2,12 @@
 // Gradients that a step applies itself, moving averages, and sub-steps of some steps only, beside ten steps of a Keras
 // model with a train_step.
 #include <stagecraft/steps.hpp>
+#include <stagecraft/training/shares.hpp>
 #include <cmath>
 #include <cstddef>
 #include <doctest/doctest.h>
+#include <memory>
+#include <set>
 #include <string>
 
 #include "../../golden/ten_steps.hpp"
@@ -64,6 +67,99 @@ struct follower : sc::training_step<follower, input{4}, input{2}> {
   }
 };
 
+/// Sub-steps that report the random numbers that they draw; with one sub-step, the step is planned as a graph.
+template <bool IsGraph>
+struct drawing : sc::training_step<drawing<IsGraph>, input{4}> {
+  using line_model = sc::sequential<input{4}, dense{1}>;
+  sc::trained<line_model, "line"> line;
+  sc::trained<line_model, "other"> other;
+
+  constexpr void train(auto& step, auto x) const {
+    auto const draw = [&](auto const& model, char const* normal, char const* uniform, char const* squared) {
+      auto const drawn = step.mean(step.normal({step.batch(), 4})), other = step.mean(step.uniform({step.batch(), 1}));
+      auto const loss = step.mean(square(model(x) - drawn - other));
+      step.minimize(sc::optimizers::sgd{.learning_rate = 0.01F}, loss, weights_of(model));
+      step.metric(normal, drawn);
+      step.metric(uniform, other);
+      step.metric(squared, square(drawn));
+    };
+    step.repeat(2, [&] { draw(line, "normal", "uniform", "squared"); });
+    if (!IsGraph) draw(other, "other_normal", "other_uniform", "other_squared");
+  }
+};
+
+template <bool IsGraph>
+void check_drawn_numbers() {
+  static_assert(sc::trainers::has_graphs<drawing<IsGraph>> == IsGraph);
+  constexpr auto options = sc::step_options{.batch_size = 8};
+  sc::step_trainer<drawing<IsGraph>, options> model, again, other(2);
+  xt::xtensor<float, 2> const x = xt::ones<float>({8, 4});
+  std::set<double> numbers;
+  std::size_t drawn = 0;
+  for (int step = 0; step < 3; ++step) {
+    auto const found = model.train_on_batch(x), others = other.train_on_batch(x);
+    CHECK(found == again.train_on_batch(x));
+    REQUIRE(found.size() == (IsGraph ? 3 : 6));
+    CHECK(found[2] - found[0] * found[0] > 1e-6);  // a variance: both times have numbers of their own
+    for (std::size_t i = 0; i < found.size(); ++i) {
+      CHECK_FALSE(found[i] == others[i]);
+      if (i % 3 == 1) CHECK((found[i] > 0 && found[i] < 1));
+      numbers.insert(found[i]);
+      ++drawn;
+    }
+  }
+  CHECK(numbers.size() == drawn);  // those of each sub-step and each step are others
+}
+
+/// Learns with a model of `drawing`.
+template <bool IsGraph>
+struct learning : sc::training_step<learning<IsGraph>, input{4}, input{1}> {
+  sc::trained<sc::sequential<input{4}, dense{1}>, IsGraph ? sc::fixed_name("line") : sc::fixed_name("other")> line;
+
+  constexpr void train(auto& step, auto x, auto y) const {
+    auto const out = line(x);
+    auto loss = step.mean(square(out - y));
+    if (!IsGraph) loss = loss + 0.1F * step.mean(square(step.gradient(out, x)));
+    step.minimize(optimizer, loss, weights_of(line));
+    step.metric("loss", loss);
+  }
+  constexpr auto predict(auto&, auto x) const { return line(x); }
+};
+
+template <bool IsGraph>
+void check_shared_weights() {
+  static constexpr auto options = sc::step_options{.batch_size = 8, .num_replicas = IsGraph ? 1 : 2};
+  using machine = sc::host<IsGraph ? 1 : 2>;
+  constexpr sc::fixed_name name = IsGraph ? "line" : "other";
+  using drawing_trainer = sc::step_trainer<drawing<IsGraph>, options, machine>;
+  auto first = std::make_unique<drawing_trainer>();
+  drawing_trainer twin{sc::shares(*first)};
+  using learning_trainer = sc::step_trainer<learning<IsGraph>, options, machine>;
+  learning_trainer shared{sc::shares(*first)}, copied(3);
+  static_assert(sc::trainers::problem_of_steps<learning_trainer, drawing_trainer>.code == (IsGraph ? 0 : 1200));
+  static_assert(
+      sc::trainers::problem_of_steps<sc::step_trainer<drawing<!IsGraph>, options, machine>, drawing_trainer>.code ==
+      1201);
+  xt::xtensor<float, 2> x = xt::zeros<float>({8 * drawing_trainer::replicas, 4});
+  xt::xtensor<float, 2> const y = xt::ones<float>({8 * drawing_trainer::replicas, 1});
+  float number = 0.1F;
+  for (float& value : x) value = number = number * 3.7F * (1 - number);
+  for (int step = 0; step < 3; ++step) {
+    auto const before = first->template get_weights<name>();
+    copied.template set_weights<name>(before);
+    CHECK(shared.predict(x) == copied.predict(x));
+    CHECK(shared.train_on_batch(x, y) == copied.train_on_batch(x, y));
+    CHECK(shared.predict(x) == copied.predict(x));
+    CHECK(first->template get_weights<name>() == copied.template get_weights<name>());
+    CHECK_FALSE(first->template get_weights<name>() == before);
+    (step == 1 ? twin : *first).train_on_batch(x);
+    CHECK(twin.get_weights() == first->get_weights());
+    CHECK_FALSE(shared.template get_weights<name>() == copied.template get_weights<name>());
+  }
+  first.reset();
+  CHECK(shared.template get_weights<name>() == twin.template get_weights<name>());
+}
+
 template <class Step>
 void compare(std::string const& name) {
   auto const file = golden::read("step_words.txt");
@@ -80,6 +176,16 @@ TEST_CASE("gradients that are added and clipped by hand, and sub-steps of some s
   compare<clipped>("clipped");
 }
 TEST_CASE("moving averages of weights, and copies of them") { compare<follower>("follower"); }
+
+TEST_CASE("random numbers differ from sub-step to sub-step and from step to step, and come again with a seed") {
+  check_drawn_numbers<true>();
+  check_drawn_numbers<false>();
+}
+
+TEST_CASE("steps have the weights of another step in one memory") {
+  check_shared_weights<true>();
+  check_shared_weights<false>();
+}
 
 TEST_CASE("replicas and accumulated gradients do not count an average twice") {
   static constexpr auto options = sc::step_options{

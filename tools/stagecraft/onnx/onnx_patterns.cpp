@@ -66,6 +66,11 @@ class onnx_links {
     if (constants_.size(name) != 1) return std::nullopt;
     return constants_.find(name)->values[0];
   }
+  /// True for a constant of whole numbers.
+  [[nodiscard]] bool is_whole(std::string const& name) const {
+    auto const found = constants_.find(name);
+    return found && found->is_whole;
+  }
 
  private:
   onnx_constants constants_;
@@ -198,6 +203,7 @@ std::optional<onnx_node> divided_activation(onnx_links const& links, onnx_node c
   auto const* const product = links.giver(division, 0, "Mul");
   auto const divisor = division.inputs.size() == 2 ? links.number(division.inputs[1]) : std::nullopt;
   if (product == nullptr || !divisor || *divisor == 0 || links.user(*product, "Div") == nullptr) return std::nullopt;
+  if (links.is_whole(division.inputs[1])) return std::nullopt;  // then quotients are rounded towards 0
   return activation(links, *product, 1 / *divisor);
 }
 

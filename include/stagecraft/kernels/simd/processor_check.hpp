@@ -193,8 +193,14 @@ struct processor_complaint {
   return allowed_instruction_sets(needed, instruction_sets_of_processor(), may_use_tiles);
 }
 
-/// Ends the program if the processor lacks any of the sets, or the system does not let it use them.
+/// Ends the program if the processor lacks any of the sets, or the system does not let it use them. A runtime library
+/// that does not even find SSE2, which all these processors have, knows nothing of the processor: it is Zig's for musl.
 [[gnu::cold]] inline void require_processor(instruction_sets needed) {
+  __builtin_cpu_init();
+  if (!__builtin_cpu_supports("sse2")) {
+    static_cast<void>(allowed_instruction_sets(needed, needed, may_use_tiles));
+    return;
+  }
   processor_complaint const complaint = complain_about_processor(needed, usable_instruction_sets(needed));
   if (complaint.length == 0) return;
   std::fputs(complaint.text, stderr);

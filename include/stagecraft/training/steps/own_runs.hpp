@@ -259,13 +259,14 @@ class step_runs {
       return xt::xtensor<float, 2>();
     }
   }
-
- protected:
-  static constexpr bool has_test = inputs_of_run<Step, own_run::test> > 0;
+  /// `test` and `predict` have the weights of the step's first session.
   void share_weights(auto& first_session) {
     test_.share(first_session);
     predict_.share(first_session);
   }
+
+ protected:
+  static constexpr bool has_test = inputs_of_run<Step, own_run::test> > 0;
   /// Adds the metrics of validation data to an epoch's values, as "val_" and their names.
   void validate(sample_set const& x, logs& values) {
     if constexpr (has_test) {

@@ -22,6 +22,7 @@ class step_files {
  public:
   /// True if the models have their weights where trainers of them have theirs: see sc::shares.
   static constexpr bool has_models_to_share = has_graphs<Step>;
+  static constexpr auto const& models_of_step = facts_of_step<Step>;
   /// E2091 a name that no model of the step has.
   template <fixed_name Name>
   static constexpr diagnostic const& problem_of_name() {

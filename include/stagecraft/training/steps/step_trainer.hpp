@@ -51,8 +51,8 @@ class own_step_trainer : public trainable,
   using results_type = replica_results<first_session, run_kind::training, step_values<Step>>;
 
  public:
-  [[nodiscard]] first_session& session_to_share() { return *std::get<0>(sessions_); }  ///< see sc::shares
-  static constexpr int replicas = first_session::replicas;  ///< copies of the models, which share the batches
+  [[nodiscard]] auto& sessions_to_share() { return sessions_; }  ///< see sc::shares
+  static constexpr int replicas = first_session::replicas;       ///< copies of the models, which share the batches
   /// Batches of each replica that a step takes.
   static constexpr int micro_batches = micro_batches_of_step<Step, Options>;
   /// Values that a step reports: its metrics or, if it has none, the loss of each sub-step. Each is an array if

@@ -5,6 +5,7 @@
 
 #include <stagecraft/description/effective_options.hpp>
 #include <stagecraft/description/replication.hpp>
+#include <stagecraft/description/training_checks.hpp>
 #include <stagecraft/layers/core/input.hpp>
 #include <stagecraft/pipeline/options.hpp>
 #include <stagecraft/pipeline/pipelined.hpp>
@@ -111,6 +112,8 @@ class trained : public operations::step_member {
     [&]<std::size_t... Call>(std::index_sequence<Call...>) {
       (check_layer<static_cast<int>(Call)>(list), ...);
     }(std::make_index_sequence<graph_of<M>.calls.size()>{});
+    constexpr auto const& activations = detail::own_activation_problem<typename detail::traced_model<M>::type>;
+    if (activations.failed() && !list.problem.failed()) list.problem = activations;
   }
   template <int Call>
   constexpr void check_layer(operations::operation_list& list) const {

@@ -147,7 +147,7 @@ whole_sum multiplied(trace& to, onnx_node const& node, std::size_t a, std::size_
         each * static_cast<double>(depth))};
   }
   auto const rank = to.required(node, b).shape.size();
-  auto kernel = without_zero(to, node, b, b_zero, 1);
+  auto kernel = without_zero(to, node, b, b_zero, static_cast<int>(rank) - 1);
   kernel.is_whole = false;
   if (rank != 2) {
     double const all = size * largest_sum(kernel, 1, 1, kernel.values.size()) * static_cast<double>(depth);
