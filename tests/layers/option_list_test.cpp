@@ -47,11 +47,11 @@ struct own : sc::layer<own> {
 
 static_assert(name_list(dense{3}) ==
               "units,activation,use_bias,kernel_initializer,bias_initializer,kernel_regularizer,bias_regularizer,"
-              "activity_regularizer,kernel_constraint,bias_constraint,name,trainable,dtype,");
+              "activity_regularizer,kernel_constraint,bias_constraint,input_bytes,name,trainable,dtype,");
 static_assert(name_list(conv2d{3, 5}) ==
               "filters,kernel_size,activation,strides,padding,dilation_rate,groups,use_bias,kernel_initializer,"
               "bias_initializer,kernel_regularizer,bias_regularizer,activity_regularizer,kernel_constraint,"
-              "bias_constraint,stateful,name,trainable,dtype,");
+              "bias_constraint,stateful,input_bytes,name,trainable,dtype,");
 static_assert(name_list(layer_normalization{}) ==
               "axis,epsilon,center,scale,beta_initializer,gamma_initializer,beta_regularizer,gamma_regularizer,"
               "beta_constraint,gamma_constraint,name,trainable,dtype,");
