@@ -78463,10 +78463,14 @@ class session : public session_shape<typename Job::described>,
   void call(float const* x, float* y, float* states = nullptr)
     requires calls_alone
   {
+    auto const run = [=, this]() __attribute__((always_inline)) {
+      if constexpr (graph.is_stateful()) alone_.kept_states = states;
+      pipeline_pass<session, execution_mode::inference, 0>::call(*pointers_[0], alone_, x, y);
+    };
+    // A path of its own, so that the usual one keeps no register over begin_run.
     if (weights_changed_) [[unlikely]]
-      return [=, this]() __attribute__((noinline, cold)) { begin_run(), call(x, y, states); }();
-    if constexpr (graph.is_stateful()) alone_.kept_states = states;
-    pipeline_pass<session, execution_mode::inference, 0>::call(*pointers_[0], alone_, x, y);
+      return [=, this]() __attribute__((noinline, cold)) { begin_run(), run(); }();
+    run();
   }
 
   /// All replicas get the weights of the first one. Called before a run, and by `call`, which it must not be a part of.
