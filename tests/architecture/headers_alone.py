@@ -82,6 +82,7 @@ def run(*command):
 def others_of(headers):
     others = sorted({other for name in headers for _, other in house.includes_of(ROOT / name)
                      if not other.startswith("stagecraft/")})
+    others = [other for other in others if not other.startswith("arm_")]  # compilers have them, and refuse them elsewhere
     # xtensor has moved its headers between versions, and optional components may not be installed.
     return "".join(f"#if __has_include(<{other}>)\n#include <{other}>\n#endif\n" for other in others)
 

@@ -7,7 +7,7 @@
 namespace sc = stagecraft;
 using namespace sc::layers;
 
-using mlp = sc::sequential<input{28, 28}, flatten{}, dense{256, sc::relu}, dense{128, sc::relu}, dense{10}>;
+using mlp = sc::sequential<input{28, 28}, flatten{}, dense{256, sc::relu}, dense{10}>;
 
 #ifdef STAGECRAFT_BAD
 using staged = sc::manual_pipeline<mlp, "flatten", "dense_[0-9]">;  // <- here
@@ -16,4 +16,4 @@ using staged = sc::manual_pipeline<mlp, "flatten|dense$", "dense_[0-9]">;
 #endif
 
 static_assert(sc::pipeline_stages<staged> == 2);
-static_assert(sc::stage_of<staged, 4> == 1);
+static_assert(sc::stage_of<staged, 3> == 1);
