@@ -186,7 +186,7 @@ def check_apis(server):
     length = int(server.headers["Inference-Header-Content-Length"])
     check("all outputs in binary", status == 200 and len(found) == length + 12 and [each["parameters"]["binary_data_size"] for each in
           json.loads(found[:length])["outputs"]] == [4, 8] and struct.unpack_from("<f", found, length)[0] == first["class"], status, found)
-    for what, body, text in (("type", {"inputs": [{**pixels, "datatype": "BYTES"}]}, "has datatype 'BYTES'"),
+    for what, body, text in (("type", {"inputs": [{**pixels, "datatype": "BYTES"}]}, "'data' of BYTES is no list of texts"),
                              ("name", {"inputs": [{**pixels, "name": "x"}]}, "there is no input 'x'"),
                              ("size", {"inputs": [{**pixels, "data": [1]}]}, "has 1 numbers, expected 6"),
                              ("shape", {"inputs": [{**pixels, "shape": [6]}]}, "has shape (6,), expected a batch of (2, 3)"),

@@ -183,7 +183,7 @@ struct byte_kernel {
  private:
   /// The nearest whole number from -most - 1 to most; 0 for NaN.
   static std::int32_t nearest_whole(float x, float most) {
-    double const within = !(x == x) ? 0.0 : x > most ? double{most} : x < -most - 1 ? -double{most} - 1 : double{x};
+    auto const within = static_cast<double>(!(x == x) ? 0.0F : x > most ? most : x < -most - 1 ? -most - 1 : x);
     return static_cast<std::int32_t>(within + 0x1.8p52 - 0x1.8p52);
   }
 };
