@@ -117,7 +117,7 @@ struct normalization_of_rows {
     kernels::layer_normalize<columns, Arch>(in[0], Rows, what.epsilon, what.scales ? in[1] : nullptr,
                                             what.centers ? in[what.scales ? 2 : 1] : nullptr, y, nullptr, nullptr);
   }
-  /// From x, the gradient of the result and, if there is one, gamma.
+  /// Writes the gradient by x. `in` has x, the gradient of the result and, if there is one, gamma.
   static void backward(float const* const* in, float* dx, float* workspace) {
     constexpr int row_floats = (Rows + 15) / 16 * 16;
     float *const mean = workspace, *const reciprocal = mean + row_floats;
