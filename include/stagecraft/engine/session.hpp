@@ -148,7 +148,8 @@ class session : public session_shape<typename Job::described>,
   [[gnu::noinline]] void begin_run() {
     if (!replicas_[0]->weights.is_shared()) policy::template given_weights<first_plan>(replicas_[0]->weights.data());
     for (int i = 0; i < sizes::replicas_here(); ++i) {
-      if (i > 0) copy_weights(*replicas_[0], *replicas_[i]);
+      if constexpr (sizes::replicas > 1)
+        if (i > 0) copy_weights(*replicas_[0], *replicas_[i]);
       replicas_[i]->copied.fill(0);
     }
     if (!std::exchange(weights_changed_, replicas_[0]->weights.changes_elsewhere())) return;
