@@ -17843,6 +17843,8 @@ struct stored_weights {
 /// Updates:
 /// - `sum_of_calls<Plan, Parameter>(memory)`: adds up the gradients of all calls of a layer.
 /// - `sum_of_replicas<Plan, Parameter>(memory, gradients, replica, elements)`: adds up those of all replicas.
+/// - `sum_of_processes<Plan, Parameter>(sum, micro_batch)`: looks at gradients that several processes have added up
+///   (processes.hpp).
 /// - `penalty_gradient<Plan, Parameter>(memory, times, is_shared)`: adds `times` the gradient of the user's own
 /// penalty.
 /// - `add_squares<Plan, Parameter, Norms>(memory, state, elements, sums)`: adds squares for the norms that the
@@ -41272,6 +41274,8 @@ struct host_policy {
       kernels::all_reduce<mean, typename Plan::architecture>(gradients.data(), replicas, elements);
   }
   template <class Plan, std::size_t Parameter>
+  static void sum_of_processes(float const*, std::int64_t) {}
+  template <class Plan, std::size_t Parameter>
   static void penalty_gradient(pass_memory const& memory, float times, bool) {
     weight_functions<Plan>::template add_penalty_gradient<Parameter>(memory.weights, memory.gradients, times,
                                                                      memory.workspace);
@@ -58917,6 +58921,19 @@ struct ipu_policy : host_policy {
     ipu_arithmetic<Plan>::template sum_of_replicas<Parameter>(memory, gradients, replica, elements, [&] {
       host_policy::sum_of_replicas<Plan, Parameter>(memory, gradients, replica, elements);
     });
+  }
+  template <class Plan, std::size_t Parameter>
+  static void sum_of_processes(float const* sum, std::int64_t micro_batch) {
+    // What each process brought along has been looked at there.
+    constexpr std::string_view layer = ipu_types<Plan>::layer_of_weight(static_cast<int>(Parameter));
+    floating_point_watch<Plan::machine::config.floating_point_behaviour, typename Plan::architecture> results;
+    results.end();
+    results.look_at_result(sum, Plan::weights.size[Parameter]);
+    results.check(false, {.kind = "weight",
+                          .layer = layer,
+                          .weight = Plan::graph.parameters[Parameter].name,
+                          .step = "the replicas' sum of gradients behind micro-batch",
+                          .number = micro_batch});
   }
   template <class Plan, std::size_t Parameter>
   static void penalty_gradient(pass_memory const& memory, float times, bool is_shared) {
@@ -77917,6 +77934,12 @@ class pipeline_update {
       Sizes::processes::template scatter_sums<Sizes, Plan>(here.data(), is_shared.data());
     else
       Sizes::processes::template exchange<Plan>(here.data(), Plan::weights.floats);
+    for (int device = 0; device < Sizes::devices; ++device)
+      if (Sizes::is_here(all[0]->replica, device))
+        for_each_weight(device, [&]<std::size_t Parameter>() {
+          policy::template sum_of_processes<Plan, Parameter>(here[0] + Plan::weights.offset[Parameter],
+                                                             all[0]->done[0].value() - 1);
+        });
   }
   /// The weights of the shards of this process's replicas, and of all other processes', become those of all replicas.
   static void gather_weights(all_replicas const& all) {
@@ -78749,7 +78772,8 @@ class session : public session_shape<typename Job::described>,
     copied_.bring(replicas_[0]->weights.data());
     if (!replicas_[0]->weights.is_shared()) policy::template given_weights<first_plan>(replicas_[0]->weights.data());
     for (int i = 0; i < sizes::replicas_here(); ++i) {
-      if (i > 0) copy_weights(*replicas_[0], *replicas_[i]);
+      if constexpr (sizes::replicas > 1)
+        if (i > 0) copy_weights(*replicas_[0], *replicas_[i]);
       replicas_[i]->copied.fill(0);
     }
     bool const are_copied = copied_.exist() && !copied_.are_new();
