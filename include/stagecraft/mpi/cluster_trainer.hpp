@@ -9,6 +9,7 @@
 #include <stagecraft/mpi/rank_group.hpp>
 #include <stagecraft/mpi/rank_processes.hpp>
 #include <stagecraft/training/callbacks/callback.hpp>
+#include <stagecraft/training/execution_rules.hpp>
 #include <stagecraft/training/predictor.hpp>
 #include <stagecraft/training/trainer.hpp>
 #include <cstddef>
@@ -56,9 +57,13 @@ class on_all_ranks : public callback {
 
 namespace stagecraft::mpi {
 
-/// Carries out `work`, whose failure ends all ranks.
+/// Carries out `work`, whose failure ends all ranks. The first rank alone prints warnings.
 template <class Work>
 auto together(Work const& work) {
+  struct warning {
+    bool before = std::exchange(trainers::warns, rank_group::get().leads());
+    ~warning() { trainers::warns = before; }
+  } const of_first;
   try {
     return work();
   } catch (std::exception const& problem) {
