@@ -78772,8 +78772,7 @@ class session : public session_shape<typename Job::described>,
     copied_.bring(replicas_[0]->weights.data());
     if (!replicas_[0]->weights.is_shared()) policy::template given_weights<first_plan>(replicas_[0]->weights.data());
     for (int i = 0; i < sizes::replicas_here(); ++i) {
-      if constexpr (sizes::replicas > 1)
-        if (i > 0) copy_weights(*replicas_[0], *replicas_[i]);
+      if (sizes::replicas > 1 && i > 0) copy_weights(*replicas_[0], *replicas_[i]);
       replicas_[i]->copied.fill(0);
     }
     bool const are_copied = copied_.exist() && !copied_.are_new();
@@ -80548,6 +80547,9 @@ using predictor = typename Verdict::template model<detail::predictor_or_stand_in
 
 namespace stagecraft::trainers {
 
+/// False while a process leaves warnings to another one that has the same to say.
+inline bool warns = true;
+
 /// The number of steps of each replica: the batches that are asked for, or all, shared out evenly. As in Keras on IPU,
 /// leftover batches are skipped, with a warning. Errors: E4003 if more batches are asked for (0: all) than there are,
 /// E4041 if some replica would have none.
@@ -80560,7 +80562,7 @@ namespace stagecraft::trainers {
     throw_data_error("E4041", "%s: expected at least %d batches, one for each replica, found %d",
                      asked > 0 ? option : argument, replicas, taken);
   int const left = taken % replicas;
-  if (left != 0)
+  if (left != 0 && warns)
     std::fprintf(stderr, "stagecraft: %d batches are not a multiple of the %d replicas; %s left out\n", taken, replicas,
                  left == 1 ? "the last one is" : "the last ones are");
   return taken / replicas;
@@ -80579,7 +80581,7 @@ namespace stagecraft::trainers {
     throw_data_error(
         "E4018", "gradient_accumulation_steps_per_replica: expected a divisor of the epoch's %d batches%s, found %d",
         steps, whose, accumulation_steps);
-  if (steps < wanted)
+  if (steps < wanted && warns)
     std::fprintf(stderr,
                  "stagecraft: steps_per_execution %d is more than the %d steps there are; %d are executed at once\n",
                  wanted, steps_of_epoch, steps);
