@@ -200,7 +200,7 @@ class rank_group {
     auto const awaited = leads() && count_ > 2 ? "another rank" : name(leads() ? 1 : 0);
     auto const said = "stagecraft: rank " + std::to_string(rank_) + " of " + std::to_string(count_) + " (" + host_ +
                       "): " + awaited + ": expected the end of MPI within " +
-                      diagnostics::general_digits(limit_, 6).c_str() + " seconds, found none [E4168]\n";
+                      diagnostics::general_digits(limit_, 6).c_str() + " seconds, found none [" + "E4168" + "]\n";
     said.copy(last_words().text, sizeof last_words().text - 1);
     last_words().speaks = rank_ <= 1;
     std::signal(SIGALRM, [](int) {
