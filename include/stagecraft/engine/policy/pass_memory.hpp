@@ -134,9 +134,9 @@ class copied_weights {
 
   /// None.
   copied_weights() = default;
-  /// `copy` writes what stands in `from` to the block of this session's weights, `give` writes it back.
-  copied_weights(aligned_block from, copy_function copy, copy_function give)
-      : from_(std::move(from)), copy_(copy), give_(give) {}
+  /// `copy` writes what stands in `from` to the block of this session's weights, `give_back` writes it back.
+  copied_weights(aligned_block from, copy_function copy, copy_function give_back)
+      : from_(std::move(from)), copy_(copy), give_(give_back) {}
   [[nodiscard]] copied_weights share() {
     return exist() ? copied_weights(from_.share(), copy_, give_) : copied_weights();
   }
