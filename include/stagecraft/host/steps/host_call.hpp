@@ -6,6 +6,7 @@
 #include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/engine/policy/pass_memory.hpp>
 #include <stagecraft/kernels/random/random.hpp>
+#include <stagecraft/layers/reshaping/border.hpp>
 #include <stagecraft/plan/logits.hpp>
 #include <stagecraft/plan/model_plan.hpp>
 #include <stagecraft/plan/value_types.hpp>
@@ -53,6 +54,19 @@ struct widened_step {
   static constexpr long long floats = Plan::trains ? input_gradient(node.input_count) : output_gradient;
 };
 
+/// The zeros around an image for the calls that read `Source`, which are put there by that call and those before it.
+template <class Plan, int Source>
+constexpr border_2d border_around() {
+  if constexpr (Plan::is_border(Source)) {
+    border_2d const &own = planned_layer<typename Plan::model, Source, false>.padding,
+                    more = border_around<Plan, Plan::graph.inputs_of(Source)[0]>();
+    return {{own.rows.before + more.rows.before, own.rows.after + more.rows.after},
+            {own.columns.before + more.columns.before, own.columns.after + more.columns.after}};
+  } else {
+    return {};
+  }
+}
+
 /// Tensors are (batch, shape...) row by row. `Call` counts as in graph_of<M>.calls.
 template <class Plan, int Call>
 struct host_call {
@@ -68,12 +82,19 @@ struct host_call {
   static constexpr int input_count = Plan::graph.call(Call).input_count;
   static constexpr bool trains = Plan::trains && planned.needs_gradient;
 
+  /// The call whose output an input is; if zeros are put around it for this call and its like alone, what they
+  /// surround.
   [[nodiscard]] static constexpr int input_call(int index) {
-    return Plan::graph.inputs[Plan::graph.call(Call).first_input + index];
+    int source = Plan::graph.inputs[Plan::graph.call(Call).first_input + index];
+    while (Plan::is_border(source)) source = Plan::graph.inputs_of(source)[0];
+    return source;
   }
   [[nodiscard]] static constexpr shape const& input_shape(int index) {
     return Plan::graph.call(input_call(index)).shape;
   }
+  /// The zeros around an input.
+  template <int Index>
+  static constexpr border_2d border_of_input = border_around<Plan, Plan::graph.inputs_of(Call)[Index]>();
   [[nodiscard]] static constexpr shape const& output_shape() { return Plan::graph.call(Call).shape; }
   /// Elements of one sample of the output.
   static constexpr int size = Plan::graph.call(Call).shape.size();
