@@ -189,9 +189,11 @@ TEST_CASE("what the first rank sets or has learned is what all go on with") {
   using trainer = sc::trainer<network, described, four>;
   samples const of(8 * 4 * 4);
   trainer model(7), other(7);
-  stops_after_second counts;
-  model.fit(of.x, of.y, {.verbose = 0, .callbacks = {&counts}});
+  stops_after_second counts, counts_everywhere;
+  sc::callbacks::on_all_ranks everywhere(counts_everywhere);
+  model.fit(of.x, of.y, {.verbose = 0, .callbacks = {&counts, &everywhere}});
   CHECK(counts.calls == (trainer::rank() == 0 ? 1 : 0));
+  CHECK(counts_everywhere.calls == 1);
   if (trainer::rank() == 0) {
     other.set_weights(model.get_weights());
     other.set_learning_rate(model.learning_rate());
