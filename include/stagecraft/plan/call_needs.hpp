@@ -12,12 +12,6 @@
 #include <stagecraft/operations/sums_call.hpp>
 #include <concepts>
 
-namespace stagecraft::layers {
-
-struct zero_padding2d;
-
-}  // namespace stagecraft::layers
-
 namespace stagecraft::plan {
 
 /// The operands that one element of a step's result depends on. Such a step can be an epilogue: the step before it
@@ -210,7 +204,7 @@ constexpr call_needs needs_of(L const& layer, layer_inputs const& in, int batch,
     return needs;
   } else if constexpr (HasCall<L>) {
     auto needs = needs_of_operations(layer, in, batch, mode);
-    needs.is_border = std::same_as<L, layers::zero_padding2d> && mode == execution_mode::inference;
+    if constexpr (requires { layer.zeros_around(); }) needs.is_border = mode == execution_mode::inference;
     needs.takes_border = takes_border<L>;
     return needs;
   } else {

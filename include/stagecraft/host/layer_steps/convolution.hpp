@@ -17,20 +17,20 @@
 #include <stagecraft/kernels/convolution/convolution_shape.hpp>
 #include <stagecraft/kernels/product/matmul_gradient.hpp>
 #include <stagecraft/layers/convolutional/convolution_layer.hpp>
-#include <stagecraft/layers/reshaping/border.hpp>
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <type_traits>
 
 namespace stagecraft::cpu {
 
-/// The convolution that the windows of a layer make of an image, or of a sequence, of a given size, with zeros around.
+/// The convolution that the windows of a layer make of an image, or of a sequence, of a given size, with zeros above,
+/// left, below and right.
 template <class Derived, class Size, class Options>
 constexpr kernels::convolution_shape convolution_of(layers::convolution_layer<Derived, Size, Options> const& layer,
                                                     int height, int width, int channels, int filters, int groups = 1,
-                                                    border_2d const& around = {}) {
-  auto const rows = layer.rows(height + static_cast<int>(around.rows.total())),
-             columns = layer.columns(width + static_cast<int>(around.columns.total()));
+                                                    std::array<int, 4> const& around = {}) {
+  auto const rows = layer.rows(height + around[0] + around[2]), columns = layer.columns(width + around[1] + around[3]);
   return {.height = height,
           .width = width,
           .channels = channels,
@@ -42,10 +42,10 @@ constexpr kernels::convolution_shape convolution_of(layers::convolution_layer<De
           .dilation_height = rows.dilation,
           .dilation_width = columns.dilation,
           .groups = groups,
-          .top = rows.before() + around.rows.before,
-          .left = columns.before() + around.columns.before,
-          .bottom = rows.after() + around.rows.after,
-          .right = columns.after() + around.columns.after};
+          .top = rows.before() + around[0],
+          .left = columns.before() + around[1],
+          .bottom = rows.after() + around[2],
+          .right = columns.after() + around[3]};
 }
 
 /// The place in its memory where a layer with an activation keeps sums + bias from forward to backward, if it does.
@@ -61,7 +61,7 @@ struct convolution_operation {
     static constexpr shape const& in = Call::input_shape(0);
     static constexpr auto convolution =
         convolution_of(Call::layer, layer_type::height_of(in), layer_type::width_of(in), in.back(), Call::layer.filters,
-                       Call::layer.options.groups, Call::template border_of_input<0>);
+                       Call::layer.options.groups, Call::template zeros_around_input<0>);
     static constexpr int batch = Call::batch * in.size(0, in.rank() - layer_type::axes);
     static constexpr int rows = batch * convolution.output_height() * convolution.output_width();
     using arch = typename Call::architecture;

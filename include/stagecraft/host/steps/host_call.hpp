@@ -6,10 +6,10 @@
 #include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/engine/policy/pass_memory.hpp>
 #include <stagecraft/kernels/random/random.hpp>
-#include <stagecraft/layers/reshaping/border.hpp>
 #include <stagecraft/plan/logits.hpp>
 #include <stagecraft/plan/model_plan.hpp>
 #include <stagecraft/plan/value_types.hpp>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <type_traits>
@@ -54,14 +54,15 @@ struct widened_step {
   static constexpr long long floats = Plan::trains ? input_gradient(node.input_count) : output_gradient;
 };
 
-/// The zeros around an image for the calls that read `Source`, which are put there by that call and those before it.
+/// The zeros above, left, below and right of an image for the calls that read `Source`, which are put there by that
+/// call and those before it.
 template <class Plan, int Source>
-constexpr border_2d border_around() {
+constexpr std::array<int, 4> zeros_around() {
   if constexpr (Plan::is_border(Source)) {
-    border_2d const &own = planned_layer<typename Plan::model, Source, false>.padding,
-                    more = border_around<Plan, Plan::graph.inputs_of(Source)[0]>();
-    return {{own.rows.before + more.rows.before, own.rows.after + more.rows.after},
-            {own.columns.before + more.columns.before, own.columns.after + more.columns.after}};
+    auto around = planned_layer<typename Plan::model, Source, false>.zeros_around();
+    auto const more = zeros_around<Plan, Plan::graph.inputs_of(Source)[0]>();
+    for (std::size_t side = 0; side < 4; ++side) around[side] += more[side];
+    return around;
   } else {
     return {};
   }
@@ -92,9 +93,9 @@ struct host_call {
   [[nodiscard]] static constexpr shape const& input_shape(int index) {
     return Plan::graph.call(input_call(index)).shape;
   }
-  /// The zeros around an input.
+  /// The zeros above, left, below and right of an input.
   template <int Index>
-  static constexpr border_2d border_of_input = border_around<Plan, Plan::graph.inputs_of(Call)[Index]>();
+  static constexpr auto zeros_around_input = zeros_around<Plan, Plan::graph.inputs_of(Call)[Index]>();
   [[nodiscard]] static constexpr shape const& output_shape() { return Plan::graph.call(Call).shape; }
   /// Elements of one sample of the output.
   static constexpr int size = Plan::graph.call(Call).shape.size();
