@@ -2890,6 +2890,13 @@ class aligned_block {
   }
   /// True if the numbers may change without a call of this block's owner.
   [[nodiscard]] bool changes_elsewhere() const noexcept { return changes_elsewhere_; }
+  /// Says that the numbers may change without a call of this block's owner.
+  void expect_changes() noexcept { changes_elsewhere_ = true; }
+  /// Counts a change of the numbers, for those who copy them. Others than the thread that owns the blocks do not ask.
+  void count_change() noexcept {
+    if (owners_ != nullptr) ++owners_->changes;
+  }
+  [[nodiscard]] std::uint64_t changes() const noexcept { return owners_ != nullptr ? owners_->changes : 0; }
   /// True if another block has this memory, too. Once the last other block is gone, this thread sees all that was
   /// written through it.
   [[nodiscard]] bool is_shared() const noexcept {
@@ -2914,12 +2921,41 @@ class aligned_block {
     float* all;  // the memory, which begins before a part of it
     void (*give_back)(void* pages, std::size_t bytes) noexcept = nullptr;
     std::size_t bytes = 0;
+    std::uint64_t changes = 0;  // since the memory is shared
   };
 
   std::size_t size_ = 0;
   float* data_ = nullptr;
   owners* owners_ = nullptr;  // null until the memory is shared
   bool changes_elsewhere_ = false;
+};
+
+/// Weights that another session keeps in a layout of its own, and which are copied when they have changed.
+class copied_weights {
+ public:
+  /// None.
+  copied_weights() = default;
+  /// `copy(from, to)` writes what stands in `from` to the block of this session's weights.
+  copied_weights(aligned_block from, void (*copy)(float const* from, float* to))
+      : from_(std::move(from)), copy_(copy) {}
+  [[nodiscard]] copied_weights share() { return exist() ? copied_weights(from_.share(), copy_) : copied_weights(); }
+
+  [[nodiscard]] bool exist() const noexcept { return copy_ != nullptr; }
+  /// Copies the weights, if they have changed since they were copied.
+  void bring(float* to) const {
+    if (!exist() || from_.changes() + 1 == seen_) return;
+    copy_(from_.data(), to);
+    seen_ = from_.changes() + 1;
+    are_new_ = true;
+  }
+  /// True once after each copy.
+  [[nodiscard]] bool are_new() noexcept { return std::exchange(are_new_, false); }
+
+ private:
+  aligned_block from_;
+  void (*copy_)(float const*, float*) = nullptr;
+  mutable std::uint64_t seen_ = 0;  // 1 + the changes that the copies have
+  mutable bool are_new_ = false;
 };
 
 /// Base of what a policy keeps for the steps of a device (ExecutionPolicy::begin_pass).
@@ -8669,80 +8705,6 @@ constexpr void dropout_rule(composite_gradient& of) {
   of.give(1, of.ops().dropout(of.gradient(), of.read(0), of.what().numbers[0], true));
 }
 
-/// The group that normalizes rows: (x - mean) / sqrt(variance + epsilon) * gamma + beta over the last axes of x.
-struct row_normalization {
-  static constexpr std::string_view name = "normalized rows";
-  float epsilon = 0;
-  float columns = 2;                     ///< numbers of the axes together
-  bool scales = false, centers = false;  ///< there is a gamma, a beta
-
-  [[nodiscard]] static constexpr row_normalization of(composite const& group) {
-    auto const flags = static_cast<int>(group.numbers[1]);
-    return {group.numbers[0], group.numbers[2], (flags & 1) != 0, (flags & 2) != 0};
-  }
-  [[nodiscard]] constexpr axis_list axes(extents const& shape) const {
-    axis_list result = axis_list::none();
-    std::int64_t elements = 1;
-    for (int axis = shape.rank; axis-- > 1 && static_cast<float>(elements) < columns;) {
-      elements *= shape[axis];
-      result.axes[result.count++] = axis;
-    }
-    return result;
-  }
-  template <class Inside>
-  constexpr tensor group(tracer& ops, std::initializer_list<tensor> reads, Inside const& inside,
-                         gradient_rule rule = nullptr, bool is_gradient = false) const {
-    return ops.composite(name, reads, inside, rule,
-                         {epsilon, (scales ? 1.0F : 0.0F) + (centers ? 2.0F : 0.0F), columns}, is_gradient);
-  }
-};
-/// The gradients of a normalization of rows. They read what is computed inside the group: x - mean, and the reciprocal
-/// of the deviation.
-constexpr void row_normalization_rule(composite_gradient& of) {
-  of.read_inside();
-  tracer& ops = of.ops();
-  auto const what = row_normalization::of(of.what());
-  auto const operand = [&](tensor each, int index) { return tensor{&ops.list(), ops.list().operand(each.id, index)}; };
-  tensor normalized = operand(of.result(), 0);
-  if (what.centers) normalized = operand(normalized, 0);
-  if (what.scales) normalized = operand(normalized, 0);
-  tensor const centred = operand(normalized, 0), reciprocal = operand(normalized, 1);
-  tensor const x = of.read(0), dy = of.gradient();
-  if (of.wants(0)) {
-    axis_list const axes = what.axes(x.shape());
-    auto const inside = [&] {
-      tensor const g = what.scales ? dy * of.read(1) : dy;
-      tensor const slope = ops.mean(g * centred, axes) * square(reciprocal);
-      return (g - ops.mean(g, axes) - centred * slope) * reciprocal;
-    };
-    row_normalization const own{what.epsilon, what.columns, what.scales, false};
-    of.give(0, what.scales ? own.group(ops, {x, dy, of.read(1)}, inside, nullptr, true)
-                           : own.group(ops, {x, dy}, inside, nullptr, true));
-  }
-  if (what.scales && of.wants(1)) {
-    row_normalization const plain{what.epsilon, what.columns};
-    of.give(1, dy * plain.group(ops, {x}, [&] { return normalized; }));
-  }
-  if (what.centers) of.give(what.scales ? 2 : 1, dy);
-}
-/// The normalization of a layer in a training step. A gamma or beta without a list is left out. The host has kernels
-/// for it and its gradient, also where the step takes a gradient of it.
-constexpr tensor normalize_rows(tracer& ops, tensor x, tensor gamma, tensor beta, float epsilon, int columns) {
-  row_normalization const what{epsilon, static_cast<float>(columns), gamma.list != nullptr, beta.list != nullptr};
-  auto const inside = [&] {
-    axis_list const axes = what.axes(x.shape());
-    tensor const centred = x - ops.mean(x, axes);
-    tensor y = centred * rsqrt(ops.mean(square(centred), axes) + epsilon);
-    if (what.scales) y = y * gamma;
-    if (what.centers) y = y + beta;
-    return y;
-  };
-  auto const rule = row_normalization_rule;
-  if (what.scales && what.centers) return what.group(ops, {x, gamma, beta}, inside, rule);
-  if (what.scales || what.centers) return what.group(ops, {x, what.scales ? gamma : beta}, inside, rule);
-  return what.group(ops, {x}, inside, rule);
-}
-
 constexpr tensor tracer::softmax(tensor x, int axis) {
   if (!x.shape().has(axis)) return detail::refused(x, "has no axis #", {axis});
   auto const along = static_cast<float>(x.shape().from_front(axis));
@@ -12370,6 +12332,199 @@ class loop_sums {
 
 }  // namespace stagecraft::operations::detail
 
+// ---- stagecraft/operations/normalizations.hpp
+// Normalizations in a training step, as groups that a machine may have kernels for: of rows, and of channels by the
+// statistics of the batch.
+
+namespace stagecraft::operations {
+
+/// The group that normalizes rows: (x - mean) / sqrt(variance + epsilon) * gamma + beta over the last axes of x.
+struct row_normalization {
+  static constexpr std::string_view name = "normalized rows";
+  float epsilon = 0;
+  float columns = 2;                     ///< numbers of the axes together
+  bool scales = false, centers = false;  ///< there is a gamma, a beta
+
+  [[nodiscard]] static constexpr row_normalization of(composite const& group) {
+    auto const flags = static_cast<int>(group.numbers[1]);
+    return {group.numbers[0], group.numbers[2], (flags & 1) != 0, (flags & 2) != 0};
+  }
+  [[nodiscard]] constexpr axis_list axes(extents const& shape) const {
+    axis_list result = axis_list::none();
+    std::int64_t elements = 1;
+    for (int axis = shape.rank; axis-- > 1 && static_cast<float>(elements) < columns;) {
+      elements *= shape[axis];
+      result.axes[result.count++] = axis;
+    }
+    return result;
+  }
+  template <class Inside>
+  constexpr tensor group(tracer& ops, std::initializer_list<tensor> reads, Inside const& inside,
+                         gradient_rule rule = nullptr, bool is_gradient = false) const {
+    return ops.composite(name, reads, inside, rule,
+                         {epsilon, (scales ? 1.0F : 0.0F) + (centers ? 2.0F : 0.0F), columns}, is_gradient);
+  }
+};
+/// The gradients of a normalization of rows. They read what is computed inside the group: x - mean, and the reciprocal
+/// of the deviation.
+constexpr void row_normalization_rule(composite_gradient& of) {
+  of.read_inside();
+  tracer& ops = of.ops();
+  auto const what = row_normalization::of(of.what());
+  auto const operand = [&](tensor each, int index) { return tensor{&ops.list(), ops.list().operand(each.id, index)}; };
+  tensor normalized = operand(of.result(), 0);
+  if (what.centers) normalized = operand(normalized, 0);
+  if (what.scales) normalized = operand(normalized, 0);
+  tensor const centred = operand(normalized, 0), reciprocal = operand(normalized, 1);
+  tensor const x = of.read(0), dy = of.gradient();
+  if (of.wants(0)) {
+    axis_list const axes = what.axes(x.shape());
+    auto const inside = [&] {
+      tensor const g = what.scales ? dy * of.read(1) : dy;
+      tensor const slope = ops.mean(g * centred, axes) * square(reciprocal);
+      return (g - ops.mean(g, axes) - centred * slope) * reciprocal;
+    };
+    row_normalization const own{what.epsilon, what.columns, what.scales, false};
+    of.give(0, what.scales ? own.group(ops, {x, dy, of.read(1)}, inside, nullptr, true)
+                           : own.group(ops, {x, dy}, inside, nullptr, true));
+  }
+  if (what.scales && of.wants(1)) {
+    row_normalization const plain{what.epsilon, what.columns};
+    of.give(1, dy * plain.group(ops, {x}, [&] { return normalized; }));
+  }
+  if (what.centers) of.give(what.scales ? 2 : 1, dy);
+}
+/// The normalization of rows in a training step. A gamma or beta without a list is left out. The host has kernels
+/// for it and its gradient, also where the step takes a gradient of it.
+constexpr tensor normalize_rows(tracer& ops, tensor x, tensor gamma, tensor beta, float epsilon, int columns) {
+  row_normalization const what{epsilon, static_cast<float>(columns), gamma.list != nullptr, beta.list != nullptr};
+  auto const inside = [&] {
+    axis_list const axes = what.axes(x.shape());
+    tensor const centred = x - ops.mean(x, axes);
+    tensor y = centred * rsqrt(ops.mean(square(centred), axes) + epsilon);
+    if (what.scales) y = y * gamma;
+    if (what.centers) y = y + beta;
+    return y;
+  };
+  auto const rule = row_normalization_rule;
+  if (what.scales && what.centers) return what.group(ops, {x, gamma, beta}, inside, rule);
+  if (what.scales || what.centers) return what.group(ops, {x, what.scales ? gamma : beta}, inside, rule);
+  return what.group(ops, {x}, inside, rule);
+}
+
+/// The groups of a normalization of channels, the last axis of x, over all other axes.
+struct channel_normalization {
+  /// From x: the mean and the variance of each channel, (2, channels).
+  static constexpr std::string_view statistics = "statistics of channels";
+  /// From x, the statistics, gamma and beta: (x - mean) / sqrt(variance + epsilon) * gamma + beta. As a gradient, from
+  /// x, the statistics, the result's gradient, the sums below and gamma: the gradient by x, also by way of the
+  /// statistics.
+  static constexpr std::string_view name = "normalized channels";
+  /// From x, the statistics and the result's gradient: its sum and that of its product with x - mean, (2, channels).
+  static constexpr std::string_view sums = "sums of channels";
+
+  float epsilon = 0;
+  bool scales = false, centers = false;  ///< there is a gamma, a beta
+
+  [[nodiscard]] static constexpr channel_normalization of(composite const& group) {
+    auto const flags = static_cast<int>(group.numbers[1]);
+    return {group.numbers[0], (flags & 1) != 0, (flags & 2) != 0};
+  }
+  [[nodiscard]] static constexpr bool has(composite const& group) {
+    return group.name == statistics || group.name == name || group.name == sums;
+  }
+  template <class Inside>
+  constexpr tensor group(tracer& ops, std::string_view called, std::initializer_list<tensor> reads,
+                         Inside const& inside, gradient_rule rule = nullptr, bool is_gradient = false) const {
+    return ops.composite(called, reads, inside, rule, {epsilon, (scales ? 1.0F : 0.0F) + (centers ? 2.0F : 0.0F)},
+                         is_gradient);
+  }
+  /// Row 0 or 1 of two numbers of each channel, (1, channels).
+  static constexpr tensor row(tracer& ops, tensor two, int index) { return ops.slice(two, 0, index, 1); }
+  /// The sums over all axes but the last, (1, channels).
+  static constexpr tensor sum(tracer& ops, tensor x) {
+    axis_list axes = axis_list::none();
+    for (int axis = 0; axis + 1 < x.rank(); ++axis) axes.axes[axes.count++] = axis;
+    return ops.reshape(ops.sum(x, axes), {1, x.length(-1)});
+  }
+  /// 1 / the number of values of a channel.
+  static constexpr float part(tensor x) {
+    return static_cast<float>(x.length(-1)) / static_cast<float>(x.shape().size());
+  }
+};
+/// True if the host has kernels for a group.
+[[nodiscard]] constexpr bool has_host_kernel(composite const& group) {
+  return group.name == row_normalization::name || channel_normalization::has(group);
+}
+
+/// The gradient of means and variances by x.
+constexpr void channel_statistics_rule(composite_gradient& of) {
+  using channels = channel_normalization;
+  tracer& ops = of.ops();
+  tensor const x = of.read(0), by_mean = channels::row(ops, of.gradient(), 0),
+               by_variance = channels::row(ops, of.gradient(), 1);
+  float const part = channels::part(x);
+  of.give(0, (x - channels::row(ops, of.result(), 0)) * (by_variance * (2 * part)) + by_mean * part);
+}
+/// The gradients of a normalization of channels. That by x has the statistics' part in it, so that these get none.
+constexpr void channel_normalization_rule(composite_gradient& of) {
+  using channels = channel_normalization;
+  tracer& ops = of.ops();
+  auto const what = channels::of(of.what());
+  tensor const x = of.read(0), statistics = of.read(1), dy = of.gradient(), mean = channels::row(ops, statistics, 0);
+  auto const reciprocal = [&] { return rsqrt(channels::row(ops, statistics, 1) + what.epsilon); };
+  tensor const sums = what.group(
+      ops, channels::sums, {x, statistics, dy},
+      [&] { return ops.concatenate({channels::sum(ops, dy), channels::sum(ops, dy * (x - mean))}, 0); }, nullptr, true);
+  if (of.wants(0)) {
+    float const part = channels::part(x);
+    auto const inside = [&] {
+      tensor const slope = reciprocal();
+      tensor const all =
+          (dy - channels::row(ops, sums, 0) * part) - (x - mean) * (square(slope) * channels::row(ops, sums, 1) * part);
+      return all * (what.scales ? slope * of.read(2) : slope);
+    };
+    channels const own{what.epsilon, what.scales, false};
+    of.give(0, what.scales
+                   ? own.group(ops, channels::name, {x, statistics, dy, sums, of.read(2)}, inside, nullptr, true)
+                   : own.group(ops, channels::name, {x, statistics, dy, sums}, inside, nullptr, true));
+  }
+  auto const of_channel = [&](tensor each) { return ops.reshape(each, {x.length(-1)}); };
+  if (what.scales && of.wants(2)) of.give(2, of_channel(channels::row(ops, sums, 1) * reciprocal()));
+  if (what.centers) of.give(what.scales ? 3 : 2, of_channel(channels::row(ops, sums, 0)));
+}
+/// Mean and variance of each channel of x, (2, channels), in a training step.
+constexpr tensor channel_statistics(tracer& ops, tensor x) {
+  using channels = channel_normalization;
+  float const part = channels::part(x);
+  auto const inside = [&] {
+    tensor const mean = channels::sum(ops, x) * part;
+    return ops.concatenate({mean, channels::sum(ops, square(x - mean)) * part}, 0);
+  };
+  return channels{}.group(ops, channels::statistics, {x}, inside, channel_statistics_rule);
+}
+/// The normalization of channels by the statistics of x in a training step. A gamma or beta without a list is left out.
+/// The host has kernels for it and its gradient, as for normalize_rows.
+constexpr tensor normalize_channels(tracer& ops, tensor x, tensor statistics, tensor gamma, tensor beta,
+                                    float epsilon) {
+  using channels = channel_normalization;
+  channels const what{epsilon, gamma.list != nullptr, beta.list != nullptr};
+  auto const inside = [&] {
+    tensor factor = rsqrt(channels::row(ops, statistics, 1) + epsilon);
+    if (what.scales) factor = factor * gamma;
+    tensor y = (x - channels::row(ops, statistics, 0)) * factor;
+    if (what.centers) y = y + beta;
+    return y;
+  };
+  auto const rule = channel_normalization_rule;
+  if (what.scales && what.centers) return what.group(ops, channels::name, {x, statistics, gamma, beta}, inside, rule);
+  if (what.scales || what.centers)
+    return what.group(ops, channels::name, {x, statistics, what.scales ? gamma : beta}, inside, rule);
+  return what.group(ops, channels::name, {x, statistics}, inside, rule);
+}
+
+}  // namespace stagecraft::operations
+
 // ---- stagecraft/operations/pooling_choice.hpp
 // Reads another tensor at the places that a max pooling has chosen: the gradient of a max pooling's gradient.
 
@@ -13927,6 +14082,9 @@ class steps {
   /// True if a result of the forward step is worth its memory.
   [[nodiscard]] constexpr bool is_worth_keeping(int id) const {
     auto const& what = traced_->list.node_of(id).what;
+    // What a kernel computes of all channels is small, and costs a pass over x.
+    if (auto const* group = what.if_is<composite>(); group != nullptr && group->has_kernel)
+      return group->name == channel_normalization::statistics || group->name == channel_normalization::sums;
     return what.is_any<reduce, product, convolution, convolution_input_gradient, convolution_filter_gradient, pooling,
                        gather, stack, last>();
   }
@@ -17685,6 +17843,8 @@ struct stored_weights {
 /// Updates:
 /// - `sum_of_calls<Plan, Parameter>(memory)`: adds up the gradients of all calls of a layer.
 /// - `sum_of_replicas<Plan, Parameter>(memory, gradients, replica, elements)`: adds up those of all replicas.
+/// - `sum_of_processes<Plan, Parameter>(sum, micro_batch)`: looks at gradients that several processes have added up
+///   (processes.hpp).
 /// - `penalty_gradient<Plan, Parameter>(memory, times, is_shared)`: adds `times` the gradient of the user's own
 /// penalty.
 /// - `add_squares<Plan, Parameter, Norms>(memory, state, elements, sums)`: adds squares for the norms that the
@@ -21791,22 +21951,29 @@ namespace stagecraft::kernels {
 
 namespace detail {
 
-/// Copies to and from a layout that has `rows`, `columns`, `size` and `index(row, column)`.
+/// Copies to and from a layout that has `rows`, `columns`, `size`, `index(row, column)` and `together(column)`: the
+/// number of columns from this one on whose elements lie behind one another.
 template <class Layout>
 struct row_major_copies {
   /// Packs rows x columns floats, row by row, into `size` floats; the padding becomes 0.
   static constexpr void pack(float const* row_major, float* packed) noexcept {
     for (int i = 0; i < Layout::size; ++i) packed[i] = 0.0F;
-    for (int row = 0; row < Layout::rows; ++row)
-      for (int column = 0; column < Layout::columns; ++column)
-        packed[Layout::index(row, column)] = row_major[row * Layout::columns + column];
+    for (int column = 0; column < Layout::columns; column += Layout::together(column))
+      for (int row = 0; row < Layout::rows; ++row) {
+        float const* const from = row_major + row * Layout::columns + column;
+        float* const to = packed + Layout::index(row, column);
+        for (int i = 0; i < Layout::together(column); ++i) to[i] = from[i];
+      }
   }
 
   /// Unpacks `size` packed floats into rows x columns floats, row by row.
   static constexpr void unpack(float const* packed, float* row_major) noexcept {
-    for (int row = 0; row < Layout::rows; ++row)
-      for (int column = 0; column < Layout::columns; ++column)
-        row_major[row * Layout::columns + column] = packed[Layout::index(row, column)];
+    for (int column = 0; column < Layout::columns; column += Layout::together(column))
+      for (int row = 0; row < Layout::rows; ++row) {
+        float const* const from = packed + Layout::index(row, column);
+        float* const to = row_major + row * Layout::columns + column;
+        for (int i = 0; i < Layout::together(column); ++i) to[i] = from[i];
+      }
   }
 };
 
@@ -21837,6 +22004,10 @@ struct packed_matrix : detail::row_major_copies<packed_matrix<Rows, Columns, Arc
   [[nodiscard]] static constexpr int index(int row, int column) noexcept {
     return column / panel_columns * panel_stride + row * panel_columns + column % panel_columns;
   }
+  [[nodiscard]] static constexpr int together(int column) noexcept {
+    int const of_panel = panel_columns - column % panel_columns, rest = columns - column;
+    return of_panel < rest ? of_panel : rest;
+  }
   /// The number of elements among the `width` floats from float i on; elements come first. `i` and `width` are
   /// multiples of a register's floats.
   [[nodiscard]] static constexpr int elements_from(std::int64_t i, int width) noexcept {
@@ -21864,6 +22035,9 @@ struct packed_groups : detail::row_major_copies<packed_groups<Rows, Columns, Gro
   /// The index of element (row, column).
   [[nodiscard]] static constexpr int index(int row, int column) noexcept {
     return column / matrix::columns * matrix::size + matrix::index(row, column % matrix::columns);
+  }
+  [[nodiscard]] static constexpr int together(int column) noexcept {
+    return matrix::together(column % matrix::columns);
   }
   /// The number of elements among the `width` floats from float i on; elements come first.
   [[nodiscard]] static constexpr int elements_from(std::int64_t i, int width) noexcept {
@@ -26977,23 +27151,36 @@ class list_workspace {
     for (int const id : order) {
       node const& of = nodes[id];
       if (of.operand_count == 0) continue;
-      auto const& first = nodes[operands[of.first_operand]].shape;
+      auto const* group = of.what.template if_is<operations::composite>();
+      int const x = group != nullptr && group->has_kernel ? 1 : 0;  // a group's result comes first
+      auto const& first = nodes[operands[of.first_operand + x]].shape;
       auto const floats = of_node(of, first) + (by == nullptr ? 0 : of_windows(*by, of, nodes, operands));
       if (floats > largest) largest = floats;
     }
     return largest;
   }
-  /// `first`: the extents of the first operand.
+  /// `first`: the extents of the first operand, or of what a group with a kernel normalizes.
   [[nodiscard]] static constexpr std::int64_t of_node(node const& of, extents const& first) {
     if (of.what.template is<operations::product>())
       return kernels::product_workspace<Arch>(shape_of_product(of, first));
     if (of.what.template is<operations::pooling_gradient>()) return 2 * first.size() + 64;  // more than the windows
     if (auto const* group = of.what.template if_is<operations::composite>(); group != nullptr && group->has_kernel) {
+      if (operations::channel_normalization::has(*group)) {
+        auto const channels = static_cast<std::int64_t>(first[-1]);
+        return of_channels(first.size() / channels, channels);
+      }
       // Two numbers of each row, and two of each column: see normalization_of_rows.
       auto const columns = static_cast<std::int64_t>(operations::row_normalization::of(*group).columns);
       return 2 * (first.size() / columns + columns + 64);
     }
     return 0;
+  }
+  /// Floats of workspace of a group that normalizes channels, at least: a number of each channel and of each column,
+  /// and two of each item of rows: see normalization_of_channels.
+  [[nodiscard]] static constexpr std::int64_t of_channels(std::int64_t rows, std::int64_t channels) {
+    constexpr std::int64_t columns = 64 * kernels::lanes<Arch>;  // of channels that do not fill a register
+    std::int64_t const items = rows * channels / 16384 + 1;
+    return (9 + 2 * (items < 32 ? items : 32)) * (channels + 16) + 4 * (channels + columns);
   }
   /// Floats of workspace of a convolution that `by` carries out.
   [[nodiscard]] static constexpr std::int64_t of_windows(window_functions const& by, node const& of,
@@ -27210,6 +27397,302 @@ inline void add_item_sums(float const* partial, std::int64_t rows, float* sums) 
     transform<Arch>(
         2 * layout::channel_floats, [](value const& a, value const& b) { return a + b; }, sums,
         static_cast<float const*>(sums), partial + 2 * item * layout::channel_floats);
+}
+
+}  // namespace stagecraft::kernels
+
+// ---- stagecraft/kernels/normalization/batch_normalization.hpp
+// Normalization of each channel over all rows: statistics, output and gradients, for rows of channels (channels last).
+// Keras counterpart: tf.keras.layers.BatchNormalization.
+
+namespace stagecraft::kernels {
+
+/// Mean and sum of squared deviations of several sets of numbers, one pair per channel, joined one set after the other
+/// (Chan's formula). Means are held as differences from the first set's base, so that joining many does not round them
+/// away.
+template <int Channels, class Arch = default_architecture>
+class joined_statistics {
+ public:
+  using layout = channel_rows<Channels, Arch>;
+  static constexpr int floats = 3 * layout::channel_floats;
+
+  /// `memory`: this->floats floats.
+  explicit joined_statistics(float* memory) : memory_(memory) {}
+
+  /// Joins `count` numbers per channel, whose means are base + offset.
+  void join(std::int64_t count, float const* base, float const* offset, float const* deviations) {
+    float *const first = memory_, *const mean = first + layout::channel_floats,
+                 *const squares = mean + layout::channel_floats;
+    if (count_ == 0) {
+      std::memcpy(first, base, sizeof(float) * Channels);
+      std::memcpy(mean, offset, sizeof(float) * Channels);
+      std::memcpy(squares, deviations, sizeof(float) * Channels);
+      count_ = count;
+      return;
+    }
+    auto const before = static_cast<double>(count_), added = static_cast<double>(count);
+    value const part(static_cast<float>(added / (before + added)));
+    value const weight(static_cast<float>(before * added / (before + added)));
+    auto const constant = [](float const* p) { return p; };
+    auto const difference = [](value const& b, value const& o, value const& f, value const& m) {
+      return ((b - f) + o) - m;
+    };
+    transform<Arch>(
+        Channels,
+        [&](value const& b, value const& o, value const& f, value const& m, value const& s, value const& d) {
+          value const delta = difference(b, o, f, m);
+          return fused_multiply_add(delta * delta, weight, s + d);
+        },
+        squares, base, offset, constant(first), constant(mean), constant(squares), deviations);
+    transform<Arch>(
+        Channels,
+        [&](value const& b, value const& o, value const& f, value const& m) {
+          return fused_multiply_add(difference(b, o, f, m), part, m);
+        },
+        mean, base, offset, constant(first), constant(mean));
+    count_ += count;
+  }
+
+  /// Writes the mean's difference from other numbers.
+  void write_mean(float const* from, float* difference) const {
+    transform<Arch>(
+        Channels, [](value const& f, value const& m, value const& other) { return (f - other) + m; }, difference,
+        static_cast<float const*>(memory_), static_cast<float const*>(memory_ + layout::channel_floats), from);
+  }
+  [[nodiscard]] float const* deviations() const { return memory_ + 2 * layout::channel_floats; }
+  [[nodiscard]] std::int64_t count() const { return count_; }
+
+ private:
+  using value = batch<Arch>;
+  float* memory_;
+  std::int64_t count_ = 0;
+};
+
+/// Floats of workspace, on each thread, that the functions of this header need for rows of `Channels` channels.
+template <int Channels, class Arch = default_architecture>
+inline constexpr long long batch_normalization_workspace =
+    4LL * channel_rows<Channels, Arch>::column_floats + 5LL * channel_rows<Channels, Arch>::channel_floats;
+
+/// Mean, less the first row, and sum of squared deviations of each item of `rows` (at most Rows) rows x, into
+/// `partial`: channel_items<Rows, Channels, Arch>::partial_floats floats. Each chunk of rows is read from memory once,
+/// and twice from the cache: for its mean, and for the deviations from that.
+template <int Rows, int Channels, class Arch = default_architecture>
+inline void batch_statistics(float const* x, std::int64_t rows, float* workspace, float* partial, share part = {}) {
+  using items = channel_items<Rows, Channels, Arch>;
+  using layout = channel_rows<Channels, Arch>;
+  using value = batch<Arch>;
+  float* const sums = workspace;  // two arrays
+  float* const spread = sums + 2 * layout::column_floats;
+  float* const mean = spread + layout::column_floats;
+  float* const folded = mean + layout::channel_floats;  // one array
+  auto const [first_item, last_item] = part.of(items::of_rows(rows));
+  for (std::int64_t item = first_item; item < last_item; ++item) {
+    float* const result = partial + 2 * item * layout::channel_floats;
+    float const* from = x + item * items::item_rows * Channels;
+    joined_statistics<Channels, Arch> joined(folded + layout::channel_floats);
+    std::int64_t const item_rows = items::rows_of(item, rows);
+    for (std::int64_t row = 0; row < item_rows; row += items::chunk_rows) {
+      std::int64_t const count = item_rows - row < items::chunk_rows ? item_rows - row : items::chunk_rows;
+      value const reciprocal(1.0F / static_cast<float>(count));
+      auto const per_row = [&](value const& sum) { return sum * reciprocal; };
+      std::memset(sums, 0, sizeof(float) * layout::column_floats);
+      layout::template add_sums<1>(count, [](value* sum, int, value const& v) { sum[0] = sum[0] + v; }, sums, from);
+      transform<Arch>(Channels, per_row, mean, layout::fold(sums, folded));
+      float const* const means = layout::spread(mean, spread);
+      std::memset(sums, 0, sizeof(float) * 2 * layout::column_floats);
+      layout::template add_sums<2>(
+          count,
+          [means](value* sum, int column, value const& v) {
+            value const deviation = v - value::load_unaligned(means + column);
+            sum[0] = sum[0] + deviation;
+            sum[1] = fused_multiply_add(deviation, deviation, sum[1]);
+          },
+          sums, from);
+      // The rounding error of the mean, and its effect on the squares.
+      transform<Arch>(Channels, per_row, folded, layout::fold(sums, folded));
+      float const* const squares = layout::fold(sums + layout::column_floats, sums);
+      value const n(static_cast<float>(count));
+      transform<Arch>(
+          Channels, [&](value const& s, value const& rest) { return fused_negative_multiply_add(rest * rest, n, s); },
+          sums, squares, static_cast<float const*>(folded));
+      joined.join(count, mean, folded, sums);
+      from += count * Channels;
+    }
+    joined.write_mean(x, result);
+    std::memcpy(result + layout::channel_floats, joined.deviations(), sizeof(float) * Channels);
+  }
+}
+
+/// Mean and variance (that of n of n numbers) of `rows` rows x, from the items' statistics. Each thread may do it for
+/// itself: the work is small.
+template <int Rows, int Channels, class Arch = default_architecture>
+inline void join_batch_statistics(float const* x, float const* partial, std::int64_t rows, float* workspace,
+                                  float* mean, float* variance) {
+  using items = channel_items<Rows, Channels, Arch>;
+  using layout = channel_rows<Channels, Arch>;
+  using value = batch<Arch>;
+  float* const zeros = workspace;
+  std::memset(zeros, 0, sizeof(float) * layout::channel_floats);
+  joined_statistics<Channels, Arch> joined(zeros + layout::channel_floats);
+  for (std::int64_t item = 0; item < items::of_rows(rows); ++item, partial += 2 * layout::channel_floats)
+    joined.join(items::rows_of(item, rows), zeros, partial, partial + layout::channel_floats);
+  joined.write_mean(zeros, mean);
+  transform<Arch>(
+      Channels, [](value const& m, value const& first) { return m + first; }, mean, static_cast<float const*>(mean), x);
+  value const reciprocal(1.0F / static_cast<float>(rows));
+  transform<Arch>(Channels, [&](value const& s) { return s * reciprocal; }, variance, joined.deviations());
+}
+
+/// y = 1 / sqrt(variance + epsilon), for n channels.
+template <class Arch = default_architecture>
+inline void reciprocal_deviation(float const* variance, float epsilon, float* y, std::int64_t n) {
+  using value = batch<Arch>;
+  value const one(1.0F), e(epsilon);
+  transform<Arch>(n, [&](value const& v) { return one / xsimd::sqrt(v + e); }, y, variance);
+}
+
+/// moving = moving * momentum + factor * value * (1 - momentum), for n channels. The difference is one of doubles.
+template <class Arch = default_architecture>
+inline void move_statistic(double momentum, float factor, float const* x, float* moving, std::int64_t n) {
+  using value = batch<Arch>;
+  value const keep(static_cast<float>(momentum)), take(static_cast<float>(1 - momentum) * factor);
+  transform<Arch>(
+      n, [&](value const& m, value const& v) { return fused_multiply_add(v, take, m * keep); }, moving,
+      static_cast<float const*>(moving), x);
+}
+
+/// reciprocal * gamma and beta of each channel, into two arrays at `scale`. gamma or beta may be null.
+template <int Channels, class Arch = default_architecture>
+inline void normalization_scale(float const* reciprocal, float const* gamma, float const* beta, float* scale) {
+  using value = batch<Arch>;
+  if (gamma != nullptr)
+    transform<Arch>(Channels, [](value const& r, value const& g) { return r * g; }, scale, reciprocal, gamma);
+  else
+    std::memcpy(scale, reciprocal, sizeof(float) * Channels);
+  float* const offset = scale + channel_rows<Channels, Arch>::channel_floats;
+  if (beta != nullptr)
+    std::memcpy(offset, beta, sizeof(float) * Channels);
+  else
+    std::memset(offset, 0, sizeof(float) * Channels);
+}
+
+/// y = (x - mean) * reciprocal * gamma + beta for `rows` rows, through an epilogue that takes elements. gamma or beta
+/// may be null. Arrays per channel are padded to whole registers.
+template <int Channels, class Arch = default_architecture, class Epilogue = no_epilogue>
+inline void batch_normalize(float const* x, std::int64_t rows, float const* mean, float const* reciprocal,
+                            float const* gamma, float const* beta, float* workspace, float* y, share part = {},
+                            Epilogue const& epilogue = {}) {
+  using layout = channel_rows<Channels, Arch>;
+  using value = batch<Arch>;
+  float* const scale = workspace;
+  normalization_scale<Channels, Arch>(reciprocal, gamma, beta, scale);
+  float* const offset = scale + layout::channel_floats;
+  float* const columns = offset + layout::channel_floats;
+  float const* const m = layout::spread(mean, columns);
+  float const* const s = layout::spread(scale, columns + layout::column_floats);
+  float const* const o = layout::spread(offset, columns + 2 * layout::column_floats);
+  layout::transform_rows(
+      rows,
+      [normalize = normalization_epilogue{m, s, o}, epilogue](int column, std::int64_t element, value const& v) {
+        return join_epilogues(normalize, epilogue)(v, column, element);
+      },
+      y, part, x);
+}
+
+/// The sums of dy and of dy * (x - mean) of each item of `rows` (at most Rows) rows, into `partial` as in
+/// `batch_statistics`.
+template <int Rows, int Channels, class Arch = default_architecture>
+inline void batch_normalization_sums(float const* x, float const* dy, std::int64_t rows, float const* mean,
+                                     float* workspace, float* partial, share part = {}) {
+  using items = channel_items<Rows, Channels, Arch>;
+  using layout = channel_rows<Channels, Arch>;
+  using value = batch<Arch>;
+  float* const sums = workspace;                             // two arrays
+  float* const of_chunk = sums + 2 * layout::column_floats;  // unused where a chunk's sums are the channels'
+  float const* const means = layout::spread(mean, of_chunk);
+  auto const [first_item, last_item] = part.of(items::of_rows(rows));
+  for (std::int64_t item = first_item; item < last_item; ++item) {
+    float* const result = partial + 2 * item * layout::channel_floats;
+    std::memset(result, 0, sizeof(float) * 2 * layout::channel_floats);
+    std::int64_t const item_rows = items::rows_of(item, rows);
+    for (std::int64_t row = 0; row < item_rows; row += items::chunk_rows) {
+      std::int64_t const at = (item * items::item_rows + row) * Channels;
+      std::memset(sums, 0, sizeof(float) * 2 * layout::column_floats);
+      layout::template add_sums<2>(
+          item_rows - row < items::chunk_rows ? item_rows - row : items::chunk_rows,
+          [means](value* sum, int column, value const& v, value const& g) {
+            sum[0] = sum[0] + g;
+            sum[1] = fused_multiply_add(g, v - value::load_unaligned(means + column), sum[1]);
+          },
+          sums, x + at, dy + at);
+      float* const folded = sums + 3 * layout::column_floats;
+      for (int s = 0; s < 2; ++s) {
+        float* const to = result + s * layout::channel_floats;
+        transform<Arch>(
+            Channels, [](value const& a, value const& b) { return a + b; }, to, static_cast<float const*>(to),
+            layout::fold(sums + s * layout::column_floats, folded));
+      }
+    }
+  }
+}
+
+/// dx (or dx +=, if Accumulate) = gamma * reciprocal * (dy - sum dy / rows - (x - mean) * reciprocal^2 *
+/// sum (dy * (x - mean)) / rows) for `rows` rows. `sums`: the two sums; gamma may be null.
+template <int Channels, bool Accumulate = false, class Arch = default_architecture>
+inline void batch_normalization_gradient(float const* x, float const* dy, std::int64_t rows, float const* mean,
+                                         float const* reciprocal, float const* gamma, float const* sums,
+                                         float* workspace, float* dx, share part = {}) {
+  using layout = channel_rows<Channels, Arch>;
+  using value = batch<Arch>;
+  value const per_row(1.0F / static_cast<float>(rows));
+  float* const scale = workspace;
+  float* const mean_gradient = scale + layout::channel_floats;
+  float* const slope = mean_gradient + layout::channel_floats;
+  if (gamma != nullptr)
+    transform<Arch>(Channels, [](value const& r, value const& g) { return r * g; }, scale, reciprocal, gamma);
+  else
+    std::memcpy(scale, reciprocal, sizeof(float) * Channels);
+  transform<Arch>(Channels, [&](value const& s) { return s * per_row; }, mean_gradient, sums);
+  transform<Arch>(
+      Channels, [&](value const& s, value const& r) { return s * per_row * r * r; }, slope,
+      sums + layout::channel_floats, reciprocal);
+  float* const columns = slope + layout::channel_floats;
+  float const* const m = layout::spread(mean, columns);
+  float const* const s = layout::spread(scale, columns + layout::column_floats);
+  float const* const d = layout::spread(mean_gradient, columns + 2 * layout::column_floats);
+  float const* const e = layout::spread(slope, columns + 3 * layout::column_floats);
+  auto const without_scale = [=](int column, value const& v, value const& g) {
+    return fused_negative_multiply_add(v - value::load_unaligned(m + column), value::load_unaligned(e + column),
+                                       g - value::load_unaligned(d + column));
+  };
+  if constexpr (Accumulate)
+    layout::transform_rows(
+        rows,
+        [=](int column, value const& v, value const& g, value const& before) {
+          return fused_multiply_add(value::load_unaligned(s + column), without_scale(column, v, g), before);
+        },
+        dx, part, x, dy, static_cast<float const*>(dx));
+  else
+    layout::transform_rows(
+        rows,
+        [=](int column, value const& v, value const& g) {
+          return value::load_unaligned(s + column) * without_scale(column, v, g);
+        },
+        dx, part, x, dy);
+}
+
+/// dgamma (or dgamma +=, if Accumulate) = sums * reciprocal, channel by channel, where `sums` holds each channel's sum
+/// of dy * (x - mean) and `reciprocal` the reciprocal deviations.
+template <bool Accumulate = false, class Arch = default_architecture>
+inline void batch_normalization_scale_gradient(float const* sums, float const* reciprocal, float* dgamma,
+                                               std::int64_t channels) {
+  using value = batch<Arch>;
+  transform<Arch>(
+      channels,
+      [](value const& sum, value const& r, value const& before) {
+        return Accumulate ? fused_multiply_add(sum, r, before) : sum * r;
+      },
+      dgamma, sums, reciprocal, static_cast<float const*>(dgamma));
 }
 
 }  // namespace stagecraft::kernels
@@ -28183,11 +28666,83 @@ struct normalization_of_rows {
   }
 };
 
+/// The groups of a normalization of channels. Arrays of one number for each channel in the workspace are padded to
+/// whole registers, which the kernels read.
+template <int Rows, int Channels, operations::channel_normalization What, class Arch>
+struct normalization_of_channels {
+  static constexpr auto const& what = What;
+  using layout = kernels::channel_rows<Channels, Arch>;
+  using items = kernels::channel_items<Rows, Channels, Arch>;
+  static constexpr int array = layout::channel_floats;
+  static constexpr long long workspace_floats =
+      4LL * array + items::partial_floats + kernels::batch_normalization_workspace<Channels, Arch>;
+  static_assert(workspace_floats <= list_workspace<Arch>::of_channels(Rows, Channels));
+
+  /// From x.
+  static void statistics(float const* const* in, float* y, float* workspace) {
+    float *const mean = workspace, *const variance = mean + array, *const partial = workspace + 4 * array,
+                 *const rest = partial + items::partial_floats;
+    kernels::batch_statistics<Rows, Channels, Arch>(in[0], Rows, rest, partial);
+    kernels::join_batch_statistics<Rows, Channels, Arch>(in[0], partial, Rows, rest, mean, variance);
+    std::memcpy(y, mean, sizeof(float) * Channels);
+    std::memcpy(y + Channels, variance, sizeof(float) * Channels);
+  }
+  /// From x and the statistics, then gamma and beta if there are any.
+  static void forward(float const* const* in, float* y, float* workspace) {
+    float const* const mean = find_reciprocal(in[1], workspace);
+    kernels::batch_normalize<Channels, Arch>(in[0], Rows, mean, workspace + array, what.scales ? in[2] : nullptr,
+                                             what.centers ? in[what.scales ? 3 : 2] : nullptr, workspace + 4 * array,
+                                             y);
+  }
+  /// From x, the statistics and the gradient of the result.
+  static void sums(float const* const* in, float* y, float* workspace) {
+    float *const mean = copy_row(in[1], workspace), *const found = workspace + 2 * array,
+                 *const partial = workspace + 4 * array;
+    kernels::batch_normalization_sums<Rows, Channels, Arch>(in[0], in[2], Rows, mean, partial + items::partial_floats,
+                                                            partial);
+    kernels::add_item_sums<Rows, Channels, Arch>(partial, Rows, found);
+    std::memcpy(y, found, sizeof(float) * Channels);
+    std::memcpy(y + Channels, found + array, sizeof(float) * Channels);
+  }
+  /// From x, the statistics, the gradient of the result, the sums and, if there is one, gamma.
+  static void backward(float const* const* in, float* dx, float* workspace) {
+    float const* const mean = find_reciprocal(in[1], workspace);
+    float* const sums = workspace + 2 * array;
+    copy_row(in[3], sums);
+    copy_row(in[3] + Channels, sums + array);
+    kernels::batch_normalization_gradient<Channels, false, Arch>(
+        in[0], in[2], Rows, mean, workspace + array, what.scales ? in[4] : nullptr, sums, workspace + 4 * array, dx);
+  }
+
+ private:
+  static float* copy_row(float const* from, float* to) {
+    std::memcpy(to, from, sizeof(float) * Channels);
+    std::memset(to + Channels, 0, sizeof(float) * (array - Channels));
+    return to;
+  }
+  /// Writes two arrays to the workspace: means, which it returns, and reciprocal deviations.
+  static float const* find_reciprocal(float const* statistics, float* workspace) {
+    copy_row(statistics + Channels, workspace + array);
+    kernels::reciprocal_deviation<Arch>(workspace + array, what.epsilon, workspace + array, Channels);
+    return copy_row(statistics, workspace);
+  }
+};
+
 template <auto const& Plan, std::size_t Id, class Arch>
 constexpr group_kernel find_group_kernel() {
   constexpr auto const* group = Plan.nodes[Id].what.template if_is<operations::composite>();
   if constexpr (group != nullptr) {
-    if constexpr (group->has_kernel) {
+    if constexpr (group->has_kernel && operations::channel_normalization::has(*group)) {
+      constexpr auto what = operations::channel_normalization::of(*group);
+      constexpr auto const& x = Plan.nodes[Plan.operands[Plan.nodes[Id].first_operand + 1]].shape;
+      using steps = normalization_of_channels<static_cast<int>(x.size() / x[-1]), x[-1], what, Arch>;
+      if constexpr (group->name == what.statistics)
+        return &steps::statistics;
+      else if constexpr (group->name == what.sums)
+        return &steps::sums;
+      else
+        return group->is_gradient ? &steps::backward : &steps::forward;
+    } else if constexpr (group->has_kernel) {
       constexpr auto what = operations::row_normalization::of(*group);
       constexpr auto rows = static_cast<int>(Plan.nodes[Id].shape.size() / static_cast<std::int64_t>(what.columns));
       using steps = normalization_of_rows<rows, what, Arch>;
@@ -28506,8 +29061,8 @@ class list_runner : list_rows<Arch> {
   void step(operations::weight const&) {}
   void step(operations::composite const& what) {
     if (!what.has_kernel) return;
-    int const last = here().operand_count - 1;
-    float const* const in[]{x(1), x(last < 2 ? 1 : 2), x(last)};
+    float const* in[5];
+    for (int i = 0; i + 1 < here().operand_count; ++i) in[i] = x(i + 1);
     groups_by_kernels_[id_](in, y(), workspace_);
   }
   void step(operations::reshape const&) {}
@@ -30549,7 +31104,7 @@ struct traced_plan {
   /// `wanted` says which gradients of inputs (then of weights) are wanted; all if it is empty. The kept values do not
   /// depend on it. `written` says which gradients overwrite their memory; the others are added to it; none if it is
   /// empty. `batch` is the number of samples that may be worked on one after the other; 1: samples are not divided.
-  /// `has_kernels`: the machine has kernels for normalizations of rows.
+  /// `has_kernels`: the machine has kernels for normalizations.
   constexpr traced_plan(trace&& of, bool trains, tracing::array_view<bool const> wanted = {}, int batch = 1,
                         tracing::array_view<bool const> written = {}, bool has_kernels = false)
       : traced(std::move(of)) {
@@ -30557,7 +31112,7 @@ struct traced_plan {
     if (trains) differentiate(traced);
     if (has_kernels && batch == 1)
       for (node& each : traced.list.nodes)
-        if (auto* group = each.what.if_is<composite>()) group->has_kernel = group->name == row_normalization::name;
+        if (auto* group = each.what.if_is<composite>()) group->has_kernel = has_host_kernel(*group);
     steps const whole(traced, trains);
     bool are_all_wanted = true;
     for (std::size_t i = 0; i < wanted.size() && i < traced.gradients.size(); ++i)
@@ -34084,302 +34639,6 @@ struct view_steps {
 };
 
 }  // namespace stagecraft::cpu
-
-// ---- stagecraft/kernels/normalization/batch_normalization.hpp
-// Normalization of each channel over all rows: statistics, output and gradients, for rows of channels (channels last).
-// Keras counterpart: tf.keras.layers.BatchNormalization.
-
-namespace stagecraft::kernels {
-
-/// Mean and sum of squared deviations of several sets of numbers, one pair per channel, joined one set after the other
-/// (Chan's formula). Means are held as differences from the first set's base, so that joining many does not round them
-/// away.
-template <int Channels, class Arch = default_architecture>
-class joined_statistics {
- public:
-  using layout = channel_rows<Channels, Arch>;
-  static constexpr int floats = 3 * layout::channel_floats;
-
-  /// `memory`: this->floats floats.
-  explicit joined_statistics(float* memory) : memory_(memory) {}
-
-  /// Joins `count` numbers per channel, whose means are base + offset.
-  void join(std::int64_t count, float const* base, float const* offset, float const* deviations) {
-    float *const first = memory_, *const mean = first + layout::channel_floats,
-                 *const squares = mean + layout::channel_floats;
-    if (count_ == 0) {
-      std::memcpy(first, base, sizeof(float) * Channels);
-      std::memcpy(mean, offset, sizeof(float) * Channels);
-      std::memcpy(squares, deviations, sizeof(float) * Channels);
-      count_ = count;
-      return;
-    }
-    auto const before = static_cast<double>(count_), added = static_cast<double>(count);
-    value const part(static_cast<float>(added / (before + added)));
-    value const weight(static_cast<float>(before * added / (before + added)));
-    auto const constant = [](float const* p) { return p; };
-    auto const difference = [](value const& b, value const& o, value const& f, value const& m) {
-      return ((b - f) + o) - m;
-    };
-    transform<Arch>(
-        Channels,
-        [&](value const& b, value const& o, value const& f, value const& m, value const& s, value const& d) {
-          value const delta = difference(b, o, f, m);
-          return fused_multiply_add(delta * delta, weight, s + d);
-        },
-        squares, base, offset, constant(first), constant(mean), constant(squares), deviations);
-    transform<Arch>(
-        Channels,
-        [&](value const& b, value const& o, value const& f, value const& m) {
-          return fused_multiply_add(difference(b, o, f, m), part, m);
-        },
-        mean, base, offset, constant(first), constant(mean));
-    count_ += count;
-  }
-
-  /// Writes the mean's difference from other numbers.
-  void write_mean(float const* from, float* difference) const {
-    transform<Arch>(
-        Channels, [](value const& f, value const& m, value const& other) { return (f - other) + m; }, difference,
-        static_cast<float const*>(memory_), static_cast<float const*>(memory_ + layout::channel_floats), from);
-  }
-  [[nodiscard]] float const* deviations() const { return memory_ + 2 * layout::channel_floats; }
-  [[nodiscard]] std::int64_t count() const { return count_; }
-
- private:
-  using value = batch<Arch>;
-  float* memory_;
-  std::int64_t count_ = 0;
-};
-
-/// Floats of workspace, on each thread, that the functions of this header need for rows of `Channels` channels.
-template <int Channels, class Arch = default_architecture>
-inline constexpr long long batch_normalization_workspace =
-    4LL * channel_rows<Channels, Arch>::column_floats + 5LL * channel_rows<Channels, Arch>::channel_floats;
-
-/// Mean, less the first row, and sum of squared deviations of each item of `rows` (at most Rows) rows x, into
-/// `partial`: channel_items<Rows, Channels, Arch>::partial_floats floats. Each chunk of rows is read from memory once,
-/// and twice from the cache: for its mean, and for the deviations from that.
-template <int Rows, int Channels, class Arch = default_architecture>
-inline void batch_statistics(float const* x, std::int64_t rows, float* workspace, float* partial, share part = {}) {
-  using items = channel_items<Rows, Channels, Arch>;
-  using layout = channel_rows<Channels, Arch>;
-  using value = batch<Arch>;
-  float* const sums = workspace;  // two arrays
-  float* const spread = sums + 2 * layout::column_floats;
-  float* const mean = spread + layout::column_floats;
-  float* const folded = mean + layout::channel_floats;  // one array
-  auto const [first_item, last_item] = part.of(items::of_rows(rows));
-  for (std::int64_t item = first_item; item < last_item; ++item) {
-    float* const result = partial + 2 * item * layout::channel_floats;
-    float const* from = x + item * items::item_rows * Channels;
-    joined_statistics<Channels, Arch> joined(folded + layout::channel_floats);
-    std::int64_t const item_rows = items::rows_of(item, rows);
-    for (std::int64_t row = 0; row < item_rows; row += items::chunk_rows) {
-      std::int64_t const count = item_rows - row < items::chunk_rows ? item_rows - row : items::chunk_rows;
-      value const reciprocal(1.0F / static_cast<float>(count));
-      auto const per_row = [&](value const& sum) { return sum * reciprocal; };
-      std::memset(sums, 0, sizeof(float) * layout::column_floats);
-      layout::template add_sums<1>(count, [](value* sum, int, value const& v) { sum[0] = sum[0] + v; }, sums, from);
-      transform<Arch>(Channels, per_row, mean, layout::fold(sums, folded));
-      float const* const means = layout::spread(mean, spread);
-      std::memset(sums, 0, sizeof(float) * 2 * layout::column_floats);
-      layout::template add_sums<2>(
-          count,
-          [means](value* sum, int column, value const& v) {
-            value const deviation = v - value::load_unaligned(means + column);
-            sum[0] = sum[0] + deviation;
-            sum[1] = fused_multiply_add(deviation, deviation, sum[1]);
-          },
-          sums, from);
-      // The rounding error of the mean, and its effect on the squares.
-      transform<Arch>(Channels, per_row, folded, layout::fold(sums, folded));
-      float const* const squares = layout::fold(sums + layout::column_floats, sums);
-      value const n(static_cast<float>(count));
-      transform<Arch>(
-          Channels, [&](value const& s, value const& rest) { return fused_negative_multiply_add(rest * rest, n, s); },
-          sums, squares, static_cast<float const*>(folded));
-      joined.join(count, mean, folded, sums);
-      from += count * Channels;
-    }
-    joined.write_mean(x, result);
-    std::memcpy(result + layout::channel_floats, joined.deviations(), sizeof(float) * Channels);
-  }
-}
-
-/// Mean and variance (that of n of n numbers) of `rows` rows x, from the items' statistics. Each thread may do it for
-/// itself: the work is small.
-template <int Rows, int Channels, class Arch = default_architecture>
-inline void join_batch_statistics(float const* x, float const* partial, std::int64_t rows, float* workspace,
-                                  float* mean, float* variance) {
-  using items = channel_items<Rows, Channels, Arch>;
-  using layout = channel_rows<Channels, Arch>;
-  using value = batch<Arch>;
-  float* const zeros = workspace;
-  std::memset(zeros, 0, sizeof(float) * layout::channel_floats);
-  joined_statistics<Channels, Arch> joined(zeros + layout::channel_floats);
-  for (std::int64_t item = 0; item < items::of_rows(rows); ++item, partial += 2 * layout::channel_floats)
-    joined.join(items::rows_of(item, rows), zeros, partial, partial + layout::channel_floats);
-  joined.write_mean(zeros, mean);
-  transform<Arch>(
-      Channels, [](value const& m, value const& first) { return m + first; }, mean, static_cast<float const*>(mean), x);
-  value const reciprocal(1.0F / static_cast<float>(rows));
-  transform<Arch>(Channels, [&](value const& s) { return s * reciprocal; }, variance, joined.deviations());
-}
-
-/// y = 1 / sqrt(variance + epsilon), for n channels.
-template <class Arch = default_architecture>
-inline void reciprocal_deviation(float const* variance, float epsilon, float* y, std::int64_t n) {
-  using value = batch<Arch>;
-  value const one(1.0F), e(epsilon);
-  transform<Arch>(n, [&](value const& v) { return one / xsimd::sqrt(v + e); }, y, variance);
-}
-
-/// moving = moving * momentum + factor * value * (1 - momentum), for n channels. The difference is one of doubles.
-template <class Arch = default_architecture>
-inline void move_statistic(double momentum, float factor, float const* x, float* moving, std::int64_t n) {
-  using value = batch<Arch>;
-  value const keep(static_cast<float>(momentum)), take(static_cast<float>(1 - momentum) * factor);
-  transform<Arch>(
-      n, [&](value const& m, value const& v) { return fused_multiply_add(v, take, m * keep); }, moving,
-      static_cast<float const*>(moving), x);
-}
-
-/// reciprocal * gamma and beta of each channel, into two arrays at `scale`. gamma or beta may be null.
-template <int Channels, class Arch = default_architecture>
-inline void normalization_scale(float const* reciprocal, float const* gamma, float const* beta, float* scale) {
-  using value = batch<Arch>;
-  if (gamma != nullptr)
-    transform<Arch>(Channels, [](value const& r, value const& g) { return r * g; }, scale, reciprocal, gamma);
-  else
-    std::memcpy(scale, reciprocal, sizeof(float) * Channels);
-  float* const offset = scale + channel_rows<Channels, Arch>::channel_floats;
-  if (beta != nullptr)
-    std::memcpy(offset, beta, sizeof(float) * Channels);
-  else
-    std::memset(offset, 0, sizeof(float) * Channels);
-}
-
-/// y = (x - mean) * reciprocal * gamma + beta for `rows` rows, through an epilogue that takes elements. gamma or beta
-/// may be null. Arrays per channel are padded to whole registers.
-template <int Channels, class Arch = default_architecture, class Epilogue = no_epilogue>
-inline void batch_normalize(float const* x, std::int64_t rows, float const* mean, float const* reciprocal,
-                            float const* gamma, float const* beta, float* workspace, float* y, share part = {},
-                            Epilogue const& epilogue = {}) {
-  using layout = channel_rows<Channels, Arch>;
-  using value = batch<Arch>;
-  float* const scale = workspace;
-  normalization_scale<Channels, Arch>(reciprocal, gamma, beta, scale);
-  float* const offset = scale + layout::channel_floats;
-  float* const columns = offset + layout::channel_floats;
-  float const* const m = layout::spread(mean, columns);
-  float const* const s = layout::spread(scale, columns + layout::column_floats);
-  float const* const o = layout::spread(offset, columns + 2 * layout::column_floats);
-  layout::transform_rows(
-      rows,
-      [normalize = normalization_epilogue{m, s, o}, epilogue](int column, std::int64_t element, value const& v) {
-        return join_epilogues(normalize, epilogue)(v, column, element);
-      },
-      y, part, x);
-}
-
-/// The sums of dy and of dy * (x - mean) of each item of `rows` (at most Rows) rows, into `partial` as in
-/// `batch_statistics`.
-template <int Rows, int Channels, class Arch = default_architecture>
-inline void batch_normalization_sums(float const* x, float const* dy, std::int64_t rows, float const* mean,
-                                     float* workspace, float* partial, share part = {}) {
-  using items = channel_items<Rows, Channels, Arch>;
-  using layout = channel_rows<Channels, Arch>;
-  using value = batch<Arch>;
-  float* const sums = workspace;                             // two arrays
-  float* const of_chunk = sums + 2 * layout::column_floats;  // unused where a chunk's sums are the channels'
-  float const* const means = layout::spread(mean, of_chunk);
-  auto const [first_item, last_item] = part.of(items::of_rows(rows));
-  for (std::int64_t item = first_item; item < last_item; ++item) {
-    float* const result = partial + 2 * item * layout::channel_floats;
-    std::memset(result, 0, sizeof(float) * 2 * layout::channel_floats);
-    std::int64_t const item_rows = items::rows_of(item, rows);
-    for (std::int64_t row = 0; row < item_rows; row += items::chunk_rows) {
-      std::int64_t const at = (item * items::item_rows + row) * Channels;
-      std::memset(sums, 0, sizeof(float) * 2 * layout::column_floats);
-      layout::template add_sums<2>(
-          item_rows - row < items::chunk_rows ? item_rows - row : items::chunk_rows,
-          [means](value* sum, int column, value const& v, value const& g) {
-            sum[0] = sum[0] + g;
-            sum[1] = fused_multiply_add(g, v - value::load_unaligned(means + column), sum[1]);
-          },
-          sums, x + at, dy + at);
-      float* const folded = sums + 3 * layout::column_floats;
-      for (int s = 0; s < 2; ++s) {
-        float* const to = result + s * layout::channel_floats;
-        transform<Arch>(
-            Channels, [](value const& a, value const& b) { return a + b; }, to, static_cast<float const*>(to),
-            layout::fold(sums + s * layout::column_floats, folded));
-      }
-    }
-  }
-}
-
-/// dx (or dx +=, if Accumulate) = gamma * reciprocal * (dy - sum dy / rows - (x - mean) * reciprocal^2 *
-/// sum (dy * (x - mean)) / rows) for `rows` rows. `sums`: the two sums; gamma may be null.
-template <int Channels, bool Accumulate = false, class Arch = default_architecture>
-inline void batch_normalization_gradient(float const* x, float const* dy, std::int64_t rows, float const* mean,
-                                         float const* reciprocal, float const* gamma, float const* sums,
-                                         float* workspace, float* dx, share part = {}) {
-  using layout = channel_rows<Channels, Arch>;
-  using value = batch<Arch>;
-  value const per_row(1.0F / static_cast<float>(rows));
-  float* const scale = workspace;
-  float* const mean_gradient = scale + layout::channel_floats;
-  float* const slope = mean_gradient + layout::channel_floats;
-  if (gamma != nullptr)
-    transform<Arch>(Channels, [](value const& r, value const& g) { return r * g; }, scale, reciprocal, gamma);
-  else
-    std::memcpy(scale, reciprocal, sizeof(float) * Channels);
-  transform<Arch>(Channels, [&](value const& s) { return s * per_row; }, mean_gradient, sums);
-  transform<Arch>(
-      Channels, [&](value const& s, value const& r) { return s * per_row * r * r; }, slope,
-      sums + layout::channel_floats, reciprocal);
-  float* const columns = slope + layout::channel_floats;
-  float const* const m = layout::spread(mean, columns);
-  float const* const s = layout::spread(scale, columns + layout::column_floats);
-  float const* const d = layout::spread(mean_gradient, columns + 2 * layout::column_floats);
-  float const* const e = layout::spread(slope, columns + 3 * layout::column_floats);
-  auto const without_scale = [=](int column, value const& v, value const& g) {
-    return fused_negative_multiply_add(v - value::load_unaligned(m + column), value::load_unaligned(e + column),
-                                       g - value::load_unaligned(d + column));
-  };
-  if constexpr (Accumulate)
-    layout::transform_rows(
-        rows,
-        [=](int column, value const& v, value const& g, value const& before) {
-          return fused_multiply_add(value::load_unaligned(s + column), without_scale(column, v, g), before);
-        },
-        dx, part, x, dy, static_cast<float const*>(dx));
-  else
-    layout::transform_rows(
-        rows,
-        [=](int column, value const& v, value const& g) {
-          return value::load_unaligned(s + column) * without_scale(column, v, g);
-        },
-        dx, part, x, dy);
-}
-
-/// dgamma (or dgamma +=, if Accumulate) = sums * reciprocal, channel by channel, where `sums` holds each channel's sum
-/// of dy * (x - mean) and `reciprocal` the reciprocal deviations.
-template <bool Accumulate = false, class Arch = default_architecture>
-inline void batch_normalization_scale_gradient(float const* sums, float const* reciprocal, float* dgamma,
-                                               std::int64_t channels) {
-  using value = batch<Arch>;
-  transform<Arch>(
-      channels,
-      [](value const& sum, value const& r, value const& before) {
-        return Accumulate ? fused_multiply_add(sum, r, before) : sum * r;
-      },
-      dgamma, sums, reciprocal, static_cast<float const*>(dgamma));
-}
-
-}  // namespace stagecraft::kernels
 
 // ---- stagecraft/kernels/normalization/batch_normalization_planes.hpp
 // Normalization of each channel over planes: statistics, output and gradients where the channels are not the last axis.
@@ -41014,6 +41273,8 @@ struct host_policy {
     else
       kernels::all_reduce<mean, typename Plan::architecture>(gradients.data(), replicas, elements);
   }
+  template <class Plan, std::size_t Parameter>
+  static void sum_of_processes(float const*, std::int64_t) {}
   template <class Plan, std::size_t Parameter>
   static void penalty_gradient(pass_memory const& memory, float times, bool) {
     weight_functions<Plan>::template add_penalty_gradient<Parameter>(memory.weights, memory.gradients, times,
@@ -58662,6 +58923,19 @@ struct ipu_policy : host_policy {
     });
   }
   template <class Plan, std::size_t Parameter>
+  static void sum_of_processes(float const* sum, std::int64_t micro_batch) {
+    // What each process brought along has been looked at there.
+    constexpr std::string_view layer = ipu_types<Plan>::layer_of_weight(static_cast<int>(Parameter));
+    floating_point_watch<Plan::machine::config.floating_point_behaviour, typename Plan::architecture> results;
+    results.end();
+    results.look_at_result(sum, Plan::weights.size[Parameter]);
+    results.check(false, {.kind = "weight",
+                          .layer = layer,
+                          .weight = Plan::graph.parameters[Parameter].name,
+                          .step = "the replicas' sum of gradients behind micro-batch",
+                          .number = micro_batch});
+  }
+  template <class Plan, std::size_t Parameter>
   static void penalty_gradient(pass_memory const& memory, float times, bool is_shared) {
     ipu_weight_step<Plan, Parameter>::penalty(
         memory, is_shared, [&] { host_policy::penalty_gradient<Plan, Parameter>(memory, times, is_shared); });
@@ -64966,24 +65240,34 @@ struct batch_normalization : layer<batch_normalization> {
       if (axis != along) others.axes[others.count++] = axis + 1;
     }
     bool const looks_at_batch = ops.training() && trainable && !ops.is_frozen();
+    if constexpr (requires { ops.list().step; })
+      if (ops.list().step != nullptr && looks_at_batch && along == in.rank() - 1) {
+        auto const statistics = channel_statistics(ops, x);
+        move(ops, in, along, x, moving_mean, ops.slice(statistics, 0, 0, 1), moving_variance,
+             ops.slice(statistics, 0, 1, 1));
+        return normalize_channels(ops, x, statistics, gamma, beta, options.epsilon);
+      }
     auto const mean = looks_at_batch ? ops.mean(x, others) : ops.reshape(moving_mean, beside);
     auto const centred = x - mean;
     auto const variance = looks_at_batch ? ops.mean(square(centred), others) : ops.reshape(moving_variance, beside);
-    if (looks_at_batch) {
-      double const values = static_cast<double>(x.shape().size() / in[along]), part = 1 - options.momentum;
-      double const unbiased = moves_unbiased_variance(in) && values > 1 ? values / (values - 1) : 1;
-      auto const moved = [&](auto weight, auto batch, double by) {
-        ops.update(weight, weight * static_cast<float>(options.momentum) +
-                               ops.reshape(batch, operations::extents::of(each)) * static_cast<float>(by));
-      };
-      moved(moving_mean, mean, part);
-      moved(moving_variance, variance, part * unbiased);
-    }
+    if (looks_at_batch) move(ops, in, along, x, moving_mean, mean, moving_variance, variance);
     auto factor = rsqrt(variance + options.epsilon);
     if (options.scale) factor *= ops.reshape(gamma, beside);
     auto y = centred * factor;
     if (options.center) y += ops.reshape(beta, beside);
     return y;
+  }
+  /// Moves the moving statistics by those of the batch.
+  constexpr void move(auto& ops, shape const& in, int along, auto x, auto moving_mean, auto mean, auto moving_variance,
+                      auto variance) const {
+    double const values = static_cast<double>(x.shape().size() / in[along]), part = 1 - options.momentum;
+    double const unbiased = moves_unbiased_variance(in) && values > 1 ? values / (values - 1) : 1;
+    auto const moved = [&](auto weight, auto batch, double by) {
+      ops.update(weight, weight * static_cast<float>(options.momentum) +
+                             ops.reshape(batch, operations::extents::of(shape{in[along]})) * static_cast<float>(by));
+    };
+    moved(moving_mean, mean, part);
+    moved(moving_variance, variance, part * unbiased);
   }
 };
 
@@ -76673,10 +76957,10 @@ struct pipeline_memory {
     else
       weights = other.weights.share();
   }
-  /// True. Errors: E4108 another session has the same weights.
-  [[nodiscard]] bool may_change_weights() const {
+  /// True. Errors: E4108 another session has the same weights, or `are_copied` from one.
+  [[nodiscard]] bool may_change_weights(bool are_copied) const {
     if constexpr (!Sizes::trains)
-      if (weights.is_shared())
+      if (weights.is_shared() || are_copied)
         throw_data_error("E4108", "weights: expected those of one predictor, found weights that several share");
     return true;
   }
@@ -77650,6 +77934,12 @@ class pipeline_update {
       Sizes::processes::template scatter_sums<Sizes, Plan>(here.data(), is_shared.data());
     else
       Sizes::processes::template exchange<Plan>(here.data(), Plan::weights.floats);
+    for (int device = 0; device < Sizes::devices; ++device)
+      if (Sizes::is_here(all[0]->replica, device))
+        for_each_weight(device, [&]<std::size_t Parameter>() {
+          policy::template sum_of_processes<Plan, Parameter>(here[0] + Plan::weights.offset[Parameter],
+                                                             all[0]->done[0].value() - 1);
+        });
   }
   /// The weights of the shards of this process's replicas, and of all other processes', become those of all replicas.
   static void gather_weights(all_replicas const& all) {
@@ -78250,6 +78540,8 @@ class session_memory {
   /// The memory of one of this process's replicas.
   [[nodiscard]] memory_type const& memory_of_replica(int number) const { return *replicas_[number]; }
   [[nodiscard]] aligned_block& memory_of_weights(int replica = 0) { return replicas_[replica]->weights; }
+  /// True if the weights are copies of those of another session: see session::copy_weights_from.
+  [[nodiscard]] bool copies_weights() const noexcept { return copied_.exist(); }
 
   /// Copies one of the numbers that the optimizer keeps with each element of a parameter, from or to its row-major
   /// shape; of all replicas if each holds a part, or else from the first one. Where other processes hold parts, it is
@@ -78324,6 +78616,7 @@ class session_memory {
     }
   }
 
+  copied_weights copied_;
   owned<memory_type> replicas_[Sizes::replicas];
   std::array<memory_type*, static_cast<std::size_t>(Sizes::replicas)> pointers_{};
 
@@ -78414,6 +78707,7 @@ class session : public session_shape<typename Job::described>,
     if constexpr (sizes::scales_losses)  // an execution that has failed may have changed some of them
       for (int i = 0; i < sizes::replicas_here(); ++i)
         for (auto& scale : pointers_[i]->loss_scales.of_device) scale = pointers_[0]->loss_scales.of_device[0];
+    replicas_[0]->weights.count_change();
     all.first_step = steps_;
     steps_ += static_cast<std::uint64_t>(steps) * replicas;
     run<execution_mode::training>(all, steps);
@@ -78475,12 +78769,14 @@ class session : public session_shape<typename Job::described>,
 
   /// All replicas get the weights of the first one. Called before a run, and by `call`, which it must not be a part of.
   [[gnu::noinline]] void begin_run() {
+    copied_.bring(replicas_[0]->weights.data());
     if (!replicas_[0]->weights.is_shared()) policy::template given_weights<first_plan>(replicas_[0]->weights.data());
     for (int i = 0; i < sizes::replicas_here(); ++i) {
-      if (i > 0) copy_weights(*replicas_[0], *replicas_[i]);
+      if (sizes::replicas > 1 && i > 0) copy_weights(*replicas_[0], *replicas_[i]);
       replicas_[i]->copied.fill(0);
     }
-    if (!std::exchange(weights_changed_, replicas_[0]->weights.changes_elsewhere())) return;
+    bool const are_copied = copied_.exist() && !copied_.are_new();
+    if (!std::exchange(weights_changed_, replicas_[0]->weights.changes_elsewhere()) || are_copied) return;
     step_weights_.derive(replicas_[0]->weights.data());
     if constexpr (calls_alone) {
       auto const& own = *replicas_[0];
@@ -78495,7 +78791,15 @@ class session : public session_shape<typename Job::described>,
   void share_weights_of(session& other) {
     other.begin_run();
     other.step_weights_.store_states(other.replicas_[0]->weights.data(), !other.weights_changed_);
-    replicas_[0]->share_weights_of(*other.replicas_[0], graph.is_stateful());
+    replicas_[0]->share_weights_of(*other.replicas_[0], graph.is_stateful() || other.copied_.exist());
+    weights_changed_ = true;
+    if (other.copied_.exist()) copy_weights_from(other.copied_.share());
+  }
+  /// Has copies of weights that another session keeps in a layout of its own, made before a run or a look at them once
+  /// they have changed. They cannot be set: E4108.
+  void copy_weights_from(copied_weights from) {
+    copied_ = std::move(from);
+    replicas_[0]->weights.expect_changes();
     weights_changed_ = true;
   }
   /// Forgets micro-batches whose weights have not been updated yet.
@@ -78517,23 +78821,25 @@ class session : public session_shape<typename Job::described>,
   /// The stored weights of one parameter of the first replica.
   [[nodiscard]] float* weight(std::size_t parameter) {
     float* const stored = step_weights_.store_states(replicas_[0]->weights.data(), !weights_changed_);
-    weights_changed_ = replicas_[0]->may_change_weights();
+    begin_change();
     return stored + layout::storage.offset[parameter];
   }
   [[nodiscard]] float const* weight(std::size_t parameter) const {
+    copied_.bring(replicas_[0]->weights.data());
     return step_weights_.store_states(replicas_[0]->weights.data(), !weights_changed_) +
            layout::storage.offset[parameter];
   }
   /// Copies a parameter from or to its own, row-major shape. All replicas have it after the next `begin_run`.
   template <std::size_t Parameter>
   void read_weight(float* row_major) const {
+    copied_.bring(replicas_[0]->weights.data());
     layout::template read<Parameter>(step_weights_.store_states(replicas_[0]->weights.data(), !weights_changed_),
                                      row_major);
   }
   template <std::size_t Parameter>
   void write_weight(float const* row_major) {
     float* const stored = step_weights_.store_states(replicas_[0]->weights.data(), !weights_changed_);
-    weights_changed_ = replicas_[0]->may_change_weights();
+    begin_change();
     layout::template write<Parameter>(row_major, stored);
   }
   template <std::size_t Parameter>
@@ -78609,12 +78915,17 @@ class session : public session_shape<typename Job::described>,
  private:
   friend class gradient_run<session>;
   using memory_base = session_memory<sizes>;
-  using memory_base::copy_weights, memory_base::is_used_here, memory_base::pointers_, memory_base::replicas_;
+  using memory_base::copied_, memory_base::copy_weights, memory_base::is_used_here, memory_base::pointers_,
+      memory_base::replicas_;
   using layout = weight_layout<typename Job::model, architecture>;
   using execution_type = pipeline_execution<session>;
   static constexpr int workers = sizes::workers;
   static constexpr int accumulation_steps = sizes::options.accumulation_steps();
 
+  void begin_change() {  // E4108
+    weights_changed_ = replicas_[0]->may_change_weights(copied_.exist());
+    replicas_[0]->weights.count_change();
+  }
   void initialize_weights(std::uint64_t seed) {
     // Gradients are not in use yet: their memory takes the values before they are packed, and is left with zeros.
     constexpr bool in_gradients = sizes::trains && !sizes::splits;
@@ -80236,6 +80547,9 @@ using predictor = typename Verdict::template model<detail::predictor_or_stand_in
 
 namespace stagecraft::trainers {
 
+/// False while a process leaves warnings to another one that has the same to say.
+inline bool warns = true;
+
 /// The number of steps of each replica: the batches that are asked for, or all, shared out evenly. As in Keras on IPU,
 /// leftover batches are skipped, with a warning. Errors: E4003 if more batches are asked for (0: all) than there are,
 /// E4041 if some replica would have none.
@@ -80248,7 +80562,7 @@ namespace stagecraft::trainers {
     throw_data_error("E4041", "%s: expected at least %d batches, one for each replica, found %d",
                      asked > 0 ? option : argument, replicas, taken);
   int const left = taken % replicas;
-  if (left != 0)
+  if (left != 0 && warns)
     std::fprintf(stderr, "stagecraft: %d batches are not a multiple of the %d replicas; %s left out\n", taken, replicas,
                  left == 1 ? "the last one is" : "the last ones are");
   return taken / replicas;
@@ -80267,7 +80581,7 @@ namespace stagecraft::trainers {
     throw_data_error(
         "E4018", "gradient_accumulation_steps_per_replica: expected a divisor of the epoch's %d batches%s, found %d",
         steps, whose, accumulation_steps);
-  if (steps < wanted)
+  if (steps < wanted && warns)
     std::fprintf(stderr,
                  "stagecraft: steps_per_execution %d is more than the %d steps there are; %d are executed at once\n",
                  wanted, steps_of_epoch, steps);

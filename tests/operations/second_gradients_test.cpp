@@ -200,6 +200,23 @@ TEST_CASE("composites: from inside, or by a rule of their own") {
   });
   check_twice({{2, 2, 3}},
               [](tracer& ops, tensors in) { return tanh(normalize_rows(ops, in[0], {}, {}, 1e-3F, 6)) * in[0]; });
+  // Channels are normalized by their statistics, whose part is in the gradient by x.
+  check_twice({{3, 2, 4}, {4}, {4}}, [](tracer& ops, tensors in) {
+    tensor const x = in[0], statistics = channel_statistics(ops, x);
+    return square(normalize_channels(ops, x, statistics, in[1], in[2], 1e-3F)) + x * 0.1F;
+  });
+  check_twice({{5, 3}, {3}}, [](tracer& ops, tensors in) {
+    tensor const x = in[0], statistics = channel_statistics(ops, x);
+    return tanh(normalize_channels(ops, x, statistics, {}, in[1], 1e-3F)) * x + ops.slice(statistics, 0, 1, 1) * x;
+  });
+  check_twice({{4, 3}, {3}}, [](tracer& ops, tensors in) {
+    return tanh(normalize_channels(ops, in[0], channel_statistics(ops, in[0]), in[1], {}, 1e-3F)) * in[0];
+  });
+  check_twice({{4, 3}}, [](tracer& ops, tensors in) {
+    tensor const statistics = channel_statistics(ops, in[0]),
+                 y = channel_statistics(ops, sigmoid(in[0] + ops.slice(statistics, 0, 0, 1)));
+    return y * y + square(ops.slice(normalize_channels(ops, in[0], statistics, {}, {}, 1e-3F), 0, 0, 1));
+  });
 }
 
 TEST_CASE("scans, forwards and backwards, of all states or the last one") {

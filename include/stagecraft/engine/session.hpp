@@ -85,6 +85,7 @@ class session : public session_shape<typename Job::described>,
     if constexpr (sizes::scales_losses)  // an execution that has failed may have changed some of them
       for (int i = 0; i < sizes::replicas_here(); ++i)
         for (auto& scale : pointers_[i]->loss_scales.of_device) scale = pointers_[0]->loss_scales.of_device[0];
+    replicas_[0]->weights.count_change();
     all.first_step = steps_;
     steps_ += static_cast<std::uint64_t>(steps) * replicas;
     run<execution_mode::training>(all, steps);
@@ -146,12 +147,14 @@ class session : public session_shape<typename Job::described>,
 
   /// All replicas get the weights of the first one. Called before a run, and by `call`, which it must not be a part of.
   [[gnu::noinline]] void begin_run() {
+    copied_.bring(replicas_[0]->weights.data());
     if (!replicas_[0]->weights.is_shared()) policy::template given_weights<first_plan>(replicas_[0]->weights.data());
     for (int i = 0; i < sizes::replicas_here(); ++i) {
-      if (i > 0) copy_weights(*replicas_[0], *replicas_[i]);
+      if (sizes::replicas > 1 && i > 0) copy_weights(*replicas_[0], *replicas_[i]);
       replicas_[i]->copied.fill(0);
     }
-    if (!std::exchange(weights_changed_, replicas_[0]->weights.changes_elsewhere())) return;
+    bool const are_copied = copied_.exist() && !copied_.are_new();
+    if (!std::exchange(weights_changed_, replicas_[0]->weights.changes_elsewhere()) || are_copied) return;
     step_weights_.derive(replicas_[0]->weights.data());
     if constexpr (calls_alone) {
       auto const& own = *replicas_[0];
@@ -166,7 +169,15 @@ class session : public session_shape<typename Job::described>,
   void share_weights_of(session& other) {
     other.begin_run();
     other.step_weights_.store_states(other.replicas_[0]->weights.data(), !other.weights_changed_);
-    replicas_[0]->share_weights_of(*other.replicas_[0], graph.is_stateful());
+    replicas_[0]->share_weights_of(*other.replicas_[0], graph.is_stateful() || other.copied_.exist());
+    weights_changed_ = true;
+    if (other.copied_.exist()) copy_weights_from(other.copied_.share());
+  }
+  /// Has copies of weights that another session keeps in a layout of its own, made before a run or a look at them once
+  /// they have changed. They cannot be set: E4108.
+  void copy_weights_from(copied_weights from) {
+    copied_ = std::move(from);
+    replicas_[0]->weights.expect_changes();
     weights_changed_ = true;
   }
   /// Forgets micro-batches whose weights have not been updated yet.
@@ -188,23 +199,25 @@ class session : public session_shape<typename Job::described>,
   /// The stored weights of one parameter of the first replica.
   [[nodiscard]] float* weight(std::size_t parameter) {
     float* const stored = step_weights_.store_states(replicas_[0]->weights.data(), !weights_changed_);
-    weights_changed_ = replicas_[0]->may_change_weights();
+    begin_change();
     return stored + layout::storage.offset[parameter];
   }
   [[nodiscard]] float const* weight(std::size_t parameter) const {
+    copied_.bring(replicas_[0]->weights.data());
     return step_weights_.store_states(replicas_[0]->weights.data(), !weights_changed_) +
            layout::storage.offset[parameter];
   }
   /// Copies a parameter from or to its own, row-major shape. All replicas have it after the next `begin_run`.
   template <std::size_t Parameter>
   void read_weight(float* row_major) const {
+    copied_.bring(replicas_[0]->weights.data());
     layout::template read<Parameter>(step_weights_.store_states(replicas_[0]->weights.data(), !weights_changed_),
                                      row_major);
   }
   template <std::size_t Parameter>
   void write_weight(float const* row_major) {
     float* const stored = step_weights_.store_states(replicas_[0]->weights.data(), !weights_changed_);
-    weights_changed_ = replicas_[0]->may_change_weights();
+    begin_change();
     layout::template write<Parameter>(row_major, stored);
   }
   template <std::size_t Parameter>
@@ -280,12 +293,17 @@ class session : public session_shape<typename Job::described>,
  private:
   friend class gradient_run<session>;
   using memory_base = session_memory<sizes>;
-  using memory_base::copy_weights, memory_base::is_used_here, memory_base::pointers_, memory_base::replicas_;
+  using memory_base::copied_, memory_base::copy_weights, memory_base::is_used_here, memory_base::pointers_,
+      memory_base::replicas_;
   using layout = weight_layout<typename Job::model, architecture>;
   using execution_type = pipeline_execution<session>;
   static constexpr int workers = sizes::workers;
   static constexpr int accumulation_steps = sizes::options.accumulation_steps();
 
+  void begin_change() {  // E4108
+    weights_changed_ = replicas_[0]->may_change_weights(copied_.exist());
+    replicas_[0]->weights.count_change();
+  }
   void initialize_weights(std::uint64_t seed) {
     // Gradients are not in use yet: their memory takes the values before they are packed, and is left with zeros.
     constexpr bool in_gradients = sizes::trains && !sizes::splits;

@@ -24,6 +24,8 @@ class session_memory {
   /// The memory of one of this process's replicas.
   [[nodiscard]] memory_type const& memory_of_replica(int number) const { return *replicas_[number]; }
   [[nodiscard]] aligned_block& memory_of_weights(int replica = 0) { return replicas_[replica]->weights; }
+  /// True if the weights are copies of those of another session: see session::copy_weights_from.
+  [[nodiscard]] bool copies_weights() const noexcept { return copied_.exist(); }
 
   /// Copies one of the numbers that the optimizer keeps with each element of a parameter, from or to its row-major
   /// shape; of all replicas if each holds a part, or else from the first one. Where other processes hold parts, it is
@@ -98,6 +100,7 @@ class session_memory {
     }
   }
 
+  copied_weights copied_;
   owned<memory_type> replicas_[Sizes::replicas];
   std::array<memory_type*, static_cast<std::size_t>(Sizes::replicas)> pointers_{};
 

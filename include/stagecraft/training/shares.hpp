@@ -86,26 +86,17 @@ inline constexpr diagnostic sharing_problem = [] {
   return problem;
 }();
 
-/// E1201: a training step of one's own takes weights (`Takes`), or is one layer that has those of all models.
+/// E1201: a training step of one's own takes weights of another trainer (`Takes`), or a trainer those of a step that is
+/// one layer with the weights of all models, row by row: predictors have copies of these.
 template <class Made, bool Takes>
 inline constexpr diagnostic step_sharing_problem = [] {
   diagnostic problem;
-  if (Takes || !Made::has_models_to_share)
-    problem.report(1201, "weights are shared ",
-                   Takes
-                       ? "by a training step, whose models have memory of their own"
-                       : "with a training step that is not planned as graphs, where one layer has those of all models",
-                   "; copy them with set_weights");
+  problem.report(1201, "weights are shared ",
+                 Takes ? "by a training step, whose models have memory of their own"
+                       : "by a trainer with a training step that takes gradients itself, and keeps them row by row",
+                 "; copy them with set_weights");
   return problem;
 }();
-/// The mistake in sharing a model of a step, by its name.
-template <class Other, fixed_name Part>
-constexpr diagnostic const& problem_of_shared_step() {
-  if constexpr (Other::has_models_to_share)
-    return Other::template problem_of_name<Part>();
-  else
-    return step_sharing_problem<Other, false>;
-}
 /// Number of the model of a step `From` that a model of the step `To` is, by its name; -1: it has none.
 template <class From, class To>
 constexpr int find_model_of_step(int model) {
@@ -191,6 +182,60 @@ class step_to_share {
   From* from_;
 };
 
+/// Copies the weights of a model of a step that is one layer, the first of which is its weight `First`.
+template <class From, class To, int First>
+void copy_weights_of_step(float const* from, float* to) {
+  using layout = engine::weight_layout<trained_type<To>, typename To::architecture>;
+  constexpr auto const& stored = engine::weight_storage_of<trained_type<From>, typename From::architecture>;
+  [&]<std::size_t... Weight>(std::index_sequence<Weight...>) {
+    (layout::template write<Weight>(from + stored.offset[First + Weight], to), ...);
+  }(std::make_index_sequence<layout::storage.count>{});
+}
+
+/// The result of `shares` of a model of a step that is one layer: it becomes a predictor, whose weights are copied when
+/// the step has changed them.
+template <class Step, fixed_name Name>
+class copies_of_step {
+ public:
+  explicit copies_of_step(Step& from) : from_(&from) {}
+
+  template <class Made>
+    requires requires(Made& made) { made.reset_states(); }
+  [[gnu::cold]] operator Made() const {
+    Made made;
+    constexpr auto const& problem = find_problem<Made>();
+    static_assert(report<problem>());
+    if constexpr (!problem.failed()) {
+      using session = first_session_of<Step>;
+      using to_session = typename Made::session_type;
+      constexpr int first = Step::models_of_step.members[Step::template number_of_model<Name>()].first_weight;
+      auto& weights = std::get<0>(from_->sessions_to_share())->memory_of_weights();
+      made.session().copy_weights_from(
+          engine::copied_weights(weights.share(), &copy_weights_of_step<session, to_session, first>));
+    }
+    return made;
+  }
+
+ private:
+  template <class Made>
+  static constexpr diagnostic const& find_problem() {
+    if constexpr (requires { Made::has_models_to_share; }) {
+      return step_sharing_problem<Made, true>;
+    } else {
+      using to_session = typename Made::session_type;
+      using from_model = type_of_tag<Step::models_of_step.members[Step::template number_of_model<Name>()].type>;
+      if constexpr (to_session::sizes::trains)
+        return step_sharing_problem<Step, false>;
+      else if constexpr (sharing_problem<first_session_of<Step>, to_session>.failed())
+        return sharing_problem<first_session_of<Step>, to_session>;
+      else
+        return shared_weights_problem<from_model, trained_type<to_session>, fixed_name{}>;
+    }
+  }
+
+  Step* from_;
+};
+
 /// Stands in for weights that are not shared, after the error.
 struct nothing_to_share {
   template <class Made>
@@ -222,7 +267,8 @@ class weights_to_share {
         constexpr auto first = static_cast<std::size_t>(find_shared_range<M, Part>().first);
         auto& session = made.session();
         // Both sessions prepare their weights anew from now on; E4108 if other predictors count on those of the source.
-        if (!from_->memory_of_weights().changes_elsewhere()) static_cast<void>(from_->weight(0));
+        if (!from_->memory_of_weights().changes_elsewhere() || from_->copies_weights())
+          static_cast<void>(from_->weight(0));
         static_cast<void>(session.weight(0));
         session.memory_of_weights() = from_->memory_of_weights().share_part(
             engine::weight_storage_of<M, typename Session::architecture>.offset[first],
@@ -263,23 +309,27 @@ namespace stagecraft {
 ///     sc::trainer<discriminator, training> judge{sc::shares<"discriminator">(both)};
 ///     sc::predictor<generator, drawing> draw{sc::shares<"generator">(both)};
 ///
-/// `other` may be a training step of one's own that takes no gradients itself; the name is that of one of its models.
+/// `other` may be a training step of one's own; the name is that of one of its models. Where the step takes gradients
+/// itself, predictors have copies of the weights, in the layout of their kernels: a run after the step has changed them
+/// copies them first. Trainers then have E1201.
 /// Another step's trainer is made of any step, without a name, if both take gradients themselves or neither: its models
 /// have the names that they have there, and stand in the same order, one after the other.
 /// The weights last as long as one of them does. All of them are one thread's. Each trainer has its own optimizer's
 /// state. A predictor with weights that it prepares, such as folded batch normalizations, prepares them anew before
 /// each run; its set_weights is E4108, a trainer's sets those of all. Errors: E1067 no part has the name; E1200 weights
 /// that differ in number, names, shapes or layers (inside a model, default names of layers may differ); E1201 IPUs,
-/// states between batches, other types; E4108, at run time, `other` is a predictor and shares its weights by
-/// `sharing_weights`.
+/// states between batches, other types; E4108, at run time, `other` is a predictor that shares its weights by
+/// `sharing_weights`, or copies those of a step.
 template <fixed_name Part = "", class Other>
 [[nodiscard]] auto shares(Other& other) {
   if constexpr (requires { Other::has_models_to_share; } && Part.empty()) {
     return detail::step_to_share<Other>(other);
   } else if constexpr (requires { Other::has_models_to_share; }) {
-    constexpr auto const& problem = detail::problem_of_shared_step<Other, Part>();
+    constexpr auto const& problem = Other::template problem_of_name<Part>();
     static_assert(detail::report<problem>());
-    if constexpr (!problem.failed())
+    if constexpr (!problem.failed() && !Other::has_models_to_share)
+      return detail::copies_of_step<Other, Part>(other);
+    else if constexpr (!problem.failed())
       return detail::weights_to_share<detail::first_session_of<Other>, Part>(*std::get<0>(other.sessions_to_share()));
     else
       return detail::nothing_to_share{};

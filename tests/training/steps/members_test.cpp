@@ -106,6 +106,28 @@ struct plain_normalization : sc::layer<plain_normalization> {
     return y * gamma + ops.weight({.name = "beta", .shape = {columns}, .initializer = sc::initializers::zeros{}});
   }
 };
+/// What batch_normalization computes, as operations without a name.
+struct plain_batch_normalization : sc::layer<plain_batch_normalization> {
+  static constexpr std::string_view class_name = "PlainBatchNormalization";
+  constexpr auto call(auto& ops, auto x) const {
+    int const columns = x.length(-1);
+    auto const numbers = [&](std::string_view name, float first, bool is_trained) {
+      return ops.weight({.name = name,
+                         .shape = {columns},
+                         .initializer = sc::initializers::constant{.value = first},
+                         .trainable = is_trained});
+    };
+    auto const gamma = numbers("gamma", 1.5F, true), beta = numbers("beta", 0, true),
+               moving_mean = numbers("moving_mean", 0, false), moving_variance = numbers("moving_variance", 1, false);
+    auto const mean = ops.mean(x, 0), centred = x - mean, variance = ops.mean(square(centred), 0);
+    auto const move = [&](auto weight, auto batch) {
+      ops.update(weight, weight * 0.99F + ops.reshape(batch, sc::operations::extents(columns)) * 0.01F);
+    };
+    move(moving_mean, mean);
+    move(moving_variance, variance);
+    return centred * rsqrt(variance + 0.001F) * gamma + beta;
+  }
+};
 /// A gradient penalty, whose second gradient goes through a normalization.
 template <class Normalization>
 struct penalized : sc::training_step<penalized<Normalization>, input{5}> {
@@ -136,6 +158,33 @@ constexpr int count_kernels() {
 // Both calls and the gradient of one; then its gradient by the layer's input, and what those of gamma read.
 static_assert(count_kernels<layer_normalization, true>() == 3 && count_kernels<layer_normalization, false>() >= 4);
 static_assert(count_kernels<plain_normalization, true>() == 0 && count_kernels<plain_normalization, false>() == 0);
+// Statistics and results of both calls, then sums and gradient of one; backward, sums and gradients of both.
+static_assert(count_kernels<batch_normalization, true>() == 6 && count_kernels<batch_normalization, false>() >= 4);
+static_assert(count_kernels<plain_batch_normalization, true>() == 0);
+
+/// Trains penalized critics with a layer that has kernels and with its operations, from the same weights.
+template <class Layer, class Plain>
+void compare_with_operations(std::size_t count) {
+  auto const x = fill(xt::xtensor<float, 2>(xt::zeros<float>({12, 5})), 0.1F);
+  sc::step_trainer<penalized<Layer>, sc::step_options{.batch_size = 12}> by_kernels;
+  sc::step_trainer<penalized<Plain>, sc::step_options{.batch_size = 12}> plain;
+  auto weights = by_kernels.get_weights(), before = plain.get_weights();
+  REQUIRE(weights.size() == count);
+  weights[2] = before[2];  // gamma, which is not 1
+  for (std::size_t i = 0; i < weights.size(); ++i) before[i].values = weights[i].values;
+  for (auto& each : weights) each.name.clear();
+  by_kernels.set_weights(weights);
+  plain.set_weights(before);
+  for (int i = 0; i < 10; ++i)
+    CHECK(by_kernels.train_on_batch(x)[0] == doctest::Approx(plain.train_on_batch(x)[0]).epsilon(1e-5));
+  auto const found = by_kernels.get_weights(), expected = plain.get_weights();
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    CAPTURE(i);
+    CHECK_FALSE(found[i].values == weights[i].values);
+    for (std::size_t k = 0; k < found[i].values.size(); ++k)
+      CHECK(found[i].values[k] == doctest::Approx(expected[i].values[k]).epsilon(1e-5));
+  }
+}
 
 }  // namespace
 
@@ -158,25 +207,8 @@ TEST_CASE("a graph of layers with their kernels computes what traced operations 
 }
 
 TEST_CASE("a normalization whose gradient the step takes has kernels, and computes what its operations do") {
-  auto const x = fill(xt::xtensor<float, 2>(xt::zeros<float>({12, 5})), 0.1F);
-  sc::step_trainer<penalized<layer_normalization>, sc::step_options{.batch_size = 12}> by_kernels;
-  sc::step_trainer<penalized<plain_normalization>, sc::step_options{.batch_size = 12}> plain;
-  auto weights = by_kernels.get_weights(), before = plain.get_weights();
-  REQUIRE(weights.size() == 6);
-  weights[2] = before[2];  // gamma, which is not 1
-  for (std::size_t i = 0; i < weights.size(); ++i) before[i].values = weights[i].values;
-  for (auto& each : weights) each.name.clear();
-  by_kernels.set_weights(weights);
-  plain.set_weights(before);
-  for (int i = 0; i < 10; ++i)
-    CHECK(by_kernels.train_on_batch(x)[0] == doctest::Approx(plain.train_on_batch(x)[0]).epsilon(1e-5));
-  auto const found = by_kernels.get_weights(), expected = plain.get_weights();
-  for (std::size_t i = 0; i < found.size(); ++i) {
-    CAPTURE(i);
-    CHECK_FALSE(found[i].values == weights[i].values);
-    for (std::size_t k = 0; k < found[i].values.size(); ++k)
-      CHECK(found[i].values[k] == doctest::Approx(expected[i].values[k]).epsilon(1e-5));
-  }
+  compare_with_operations<layer_normalization, plain_normalization>(6);
+  compare_with_operations<batch_normalization, plain_batch_normalization>(8);
 }
 
 TEST_CASE("frozen layers stay as they are") {

@@ -3,11 +3,14 @@
 // model with a train_step.
 #include <stagecraft/steps.hpp>
 #include <stagecraft/training/shares.hpp>
+#include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstddef>
 #include <doctest/doctest.h>
 #include <memory>
 #include <set>
+#include <span>
 #include <string>
 
 #include "../../golden/ten_steps.hpp"
@@ -160,6 +163,22 @@ void check_shared_weights() {
   CHECK(shared.template get_weights<name>() == twin.template get_weights<name>());
 }
 
+/// Takes a gradient itself, so that one layer has the weights, row by row.
+struct smooth : sc::training_step<smooth, input{4}> {
+  using model = sc::sequential<input{4}, dense{40}, batch_normalization{{.momentum = 0.5}}, activation{sc::tanh},
+                               reshape{5, 8}, conv1d{6, 2}, flatten{}, dense{3}>;
+  sc::trained<sc::sequential<input{4}, dense{2}>, "before"> before;
+  sc::trained<model, "net"> net;
+
+  constexpr void train(auto& step, auto x) const {
+    auto const y = net(x);
+    auto const loss =
+        step.mean(square(before(x))) + step.mean(square(y - 1)) + 0.1F * step.mean(square(step.gradient(y, x)));
+    step.minimize(optimizer, loss, weights_of(before), weights_of(net));
+    step.metric("loss", loss);
+  }
+};
+
 template <class Step>
 void compare(std::string const& name) {
   auto const file = golden::read("step_words.txt");
@@ -185,6 +204,49 @@ TEST_CASE("random numbers differ from sub-step to sub-step and from step to step
 TEST_CASE("steps have the weights of another step in one memory") {
   check_shared_weights<true>();
   check_shared_weights<false>();
+}
+
+TEST_CASE("predictors have copies of the weights of a step that takes gradients, as they are now") {
+  static_assert(!sc::trainers::has_graphs<smooth>);
+  using step_trainer = sc::step_trainer<smooth, sc::step_options{.batch_size = 8}>;
+  auto step = std::make_unique<step_trainer>();
+  using reader = sc::predictor<smooth::model, sc::inference{.batch_size = 8}>;
+  reader shared{sc::shares<"net">(*step)}, copied;
+  xt::xtensor<float, 2> x = xt::zeros<float>({8, 4});
+  float number = 0.1F;
+  for (float& value : x) value = number = number * 3.7F * (1 - number);
+  std::array<float, reader::call_outputs> called{};
+  for (int i = 0; i < 6; ++i) {
+    CAPTURE(i);
+    auto const weights = step->get_weights<"net">();
+    copied.set_weights(weights);
+    CHECK(shared.get_weights() == weights);
+    xt::xtensor<float, 2> const expected = copied.predict(x);
+    for (int again = 0; again < 2; ++again) {  // the second finds that nothing has changed
+      if (i % 3 != 1) {
+        xt::xtensor<float, 2> const found = i % 3 == 0 ? shared.predict(x) : xt::xtensor<float, 2>(shared(x));
+        CHECK(found == expected);
+      }
+      shared.call(std::span<float const, reader::call_inputs>(x.data(), x.size()), called);
+      CHECK(std::equal(called.begin(), called.end(), expected.data()));
+    }
+    step->train_on_batch(x);
+    if (i == 3) {
+      auto others = step->get_weights<"net">();
+      others[0].values[1] += 1;
+      step->set_weights<"net">(others);
+    }
+    if (i == 2) CHECK(shared.weight<"dense/kernel">()(1, 2) == step->get_weights<"net">()[0].values[42]);
+  }
+  auto const weights = step->get_weights<"net">();
+  step.reset();
+  CHECK(shared.get_weights() == weights);
+  reader other = shared.sharing_weights();
+  copied.set_weights(weights);
+  xt::xtensor<float, 2> const expected = copied.predict(x), found = other.predict(x);
+  CHECK(found == expected);
+  CHECK_THROWS_WITH_AS(shared.set_weights(weights), doctest::Contains("E4108"), sc::data_error);
+  CHECK_THROWS_WITH_AS(static_cast<void>(reader{sc::shares(other)}), doctest::Contains("E4108"), sc::data_error);
 }
 
 TEST_CASE("replicas and accumulated gradients do not count an average twice") {

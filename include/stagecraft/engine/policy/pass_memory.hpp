@@ -86,6 +86,13 @@ class aligned_block {
   }
   /// True if the numbers may change without a call of this block's owner.
   [[nodiscard]] bool changes_elsewhere() const noexcept { return changes_elsewhere_; }
+  /// Says that the numbers may change without a call of this block's owner.
+  void expect_changes() noexcept { changes_elsewhere_ = true; }
+  /// Counts a change of the numbers, for those who copy them. Others than the thread that owns the blocks do not ask.
+  void count_change() noexcept {
+    if (owners_ != nullptr) ++owners_->changes;
+  }
+  [[nodiscard]] std::uint64_t changes() const noexcept { return owners_ != nullptr ? owners_->changes : 0; }
   /// True if another block has this memory, too. Once the last other block is gone, this thread sees all that was
   /// written through it.
   [[nodiscard]] bool is_shared() const noexcept {
@@ -110,12 +117,41 @@ class aligned_block {
     float* all;  // the memory, which begins before a part of it
     void (*give_back)(void* pages, std::size_t bytes) noexcept = nullptr;
     std::size_t bytes = 0;
+    std::uint64_t changes = 0;  // since the memory is shared
   };
 
   std::size_t size_ = 0;
   float* data_ = nullptr;
   owners* owners_ = nullptr;  // null until the memory is shared
   bool changes_elsewhere_ = false;
+};
+
+/// Weights that another session keeps in a layout of its own, and which are copied when they have changed.
+class copied_weights {
+ public:
+  /// None.
+  copied_weights() = default;
+  /// `copy(from, to)` writes what stands in `from` to the block of this session's weights.
+  copied_weights(aligned_block from, void (*copy)(float const* from, float* to))
+      : from_(std::move(from)), copy_(copy) {}
+  [[nodiscard]] copied_weights share() { return exist() ? copied_weights(from_.share(), copy_) : copied_weights(); }
+
+  [[nodiscard]] bool exist() const noexcept { return copy_ != nullptr; }
+  /// Copies the weights, if they have changed since they were copied.
+  void bring(float* to) const {
+    if (!exist() || from_.changes() + 1 == seen_) return;
+    copy_(from_.data(), to);
+    seen_ = from_.changes() + 1;
+    are_new_ = true;
+  }
+  /// True once after each copy.
+  [[nodiscard]] bool are_new() noexcept { return std::exchange(are_new_, false); }
+
+ private:
+  aligned_block from_;
+  void (*copy_)(float const*, float*) = nullptr;
+  mutable std::uint64_t seen_ = 0;  // 1 + the changes that the copies have
+  mutable bool are_new_ = false;
 };
 
 /// Base of what a policy keeps for the steps of a device (ExecutionPolicy::begin_pass).

@@ -6,7 +6,7 @@
 #include <stagecraft/graph/array_view.hpp>
 #include <stagecraft/kernels/convolution/windows.hpp>
 #include <stagecraft/kernels/product/product.hpp>
-#include <stagecraft/operations/composite_gradient.hpp>
+#include <stagecraft/operations/normalizations.hpp>
 #include <stagecraft/operations/operation_list.hpp>
 #include <cstdint>
 
@@ -54,23 +54,36 @@ class list_workspace {
     for (int const id : order) {
       node const& of = nodes[id];
       if (of.operand_count == 0) continue;
-      auto const& first = nodes[operands[of.first_operand]].shape;
+      auto const* group = of.what.template if_is<operations::composite>();
+      int const x = group != nullptr && group->has_kernel ? 1 : 0;  // a group's result comes first
+      auto const& first = nodes[operands[of.first_operand + x]].shape;
       auto const floats = of_node(of, first) + (by == nullptr ? 0 : of_windows(*by, of, nodes, operands));
       if (floats > largest) largest = floats;
     }
     return largest;
   }
-  /// `first`: the extents of the first operand.
+  /// `first`: the extents of the first operand, or of what a group with a kernel normalizes.
   [[nodiscard]] static constexpr std::int64_t of_node(node const& of, extents const& first) {
     if (of.what.template is<operations::product>())
       return kernels::product_workspace<Arch>(shape_of_product(of, first));
     if (of.what.template is<operations::pooling_gradient>()) return 2 * first.size() + 64;  // more than the windows
     if (auto const* group = of.what.template if_is<operations::composite>(); group != nullptr && group->has_kernel) {
+      if (operations::channel_normalization::has(*group)) {
+        auto const channels = static_cast<std::int64_t>(first[-1]);
+        return of_channels(first.size() / channels, channels);
+      }
       // Two numbers of each row, and two of each column: see normalization_of_rows.
       auto const columns = static_cast<std::int64_t>(operations::row_normalization::of(*group).columns);
       return 2 * (first.size() / columns + columns + 64);
     }
     return 0;
+  }
+  /// Floats of workspace of a group that normalizes channels, at least: a number of each channel and of each column,
+  /// and two of each item of rows: see normalization_of_channels.
+  [[nodiscard]] static constexpr std::int64_t of_channels(std::int64_t rows, std::int64_t channels) {
+    constexpr std::int64_t columns = 64 * kernels::lanes<Arch>;  // of channels that do not fill a register
+    std::int64_t const items = rows * channels / 16384 + 1;
+    return (9 + 2 * (items < 32 ? items : 32)) * (channels + 16) + 4 * (channels + columns);
   }
   /// Floats of workspace of a convolution that `by` carries out.
   [[nodiscard]] static constexpr std::int64_t of_windows(window_functions const& by, node const& of,

@@ -3,14 +3,17 @@
 #pragma once
 
 #include <stagecraft/diagnostics/rooms.hpp>
+#include <stagecraft/host/lists/list_workspace.hpp>
+#include <stagecraft/kernels/normalization/batch_normalization.hpp>
 #include <stagecraft/kernels/normalization/layer_normalization.hpp>
 #include <stagecraft/kernels/pooling/average_pooling.hpp>
 #include <stagecraft/kernels/pooling/max_pooling.hpp>
-#include <stagecraft/operations/composite_gradient.hpp>
+#include <stagecraft/operations/normalizations.hpp>
 #include <stagecraft/operations/operation_list.hpp>
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <utility>
 
 namespace stagecraft::cpu {
@@ -127,11 +130,83 @@ struct normalization_of_rows {
   }
 };
 
+/// The groups of a normalization of channels. Arrays of one number for each channel in the workspace are padded to
+/// whole registers, which the kernels read.
+template <int Rows, int Channels, operations::channel_normalization What, class Arch>
+struct normalization_of_channels {
+  static constexpr auto const& what = What;
+  using layout = kernels::channel_rows<Channels, Arch>;
+  using items = kernels::channel_items<Rows, Channels, Arch>;
+  static constexpr int array = layout::channel_floats;
+  static constexpr long long workspace_floats =
+      4LL * array + items::partial_floats + kernels::batch_normalization_workspace<Channels, Arch>;
+  static_assert(workspace_floats <= list_workspace<Arch>::of_channels(Rows, Channels));
+
+  /// From x.
+  static void statistics(float const* const* in, float* y, float* workspace) {
+    float *const mean = workspace, *const variance = mean + array, *const partial = workspace + 4 * array,
+                 *const rest = partial + items::partial_floats;
+    kernels::batch_statistics<Rows, Channels, Arch>(in[0], Rows, rest, partial);
+    kernels::join_batch_statistics<Rows, Channels, Arch>(in[0], partial, Rows, rest, mean, variance);
+    std::memcpy(y, mean, sizeof(float) * Channels);
+    std::memcpy(y + Channels, variance, sizeof(float) * Channels);
+  }
+  /// From x and the statistics, then gamma and beta if there are any.
+  static void forward(float const* const* in, float* y, float* workspace) {
+    float const* const mean = find_reciprocal(in[1], workspace);
+    kernels::batch_normalize<Channels, Arch>(in[0], Rows, mean, workspace + array, what.scales ? in[2] : nullptr,
+                                             what.centers ? in[what.scales ? 3 : 2] : nullptr, workspace + 4 * array,
+                                             y);
+  }
+  /// From x, the statistics and the gradient of the result.
+  static void sums(float const* const* in, float* y, float* workspace) {
+    float *const mean = copy_row(in[1], workspace), *const found = workspace + 2 * array,
+                 *const partial = workspace + 4 * array;
+    kernels::batch_normalization_sums<Rows, Channels, Arch>(in[0], in[2], Rows, mean, partial + items::partial_floats,
+                                                            partial);
+    kernels::add_item_sums<Rows, Channels, Arch>(partial, Rows, found);
+    std::memcpy(y, found, sizeof(float) * Channels);
+    std::memcpy(y + Channels, found + array, sizeof(float) * Channels);
+  }
+  /// From x, the statistics, the gradient of the result, the sums and, if there is one, gamma.
+  static void backward(float const* const* in, float* dx, float* workspace) {
+    float const* const mean = find_reciprocal(in[1], workspace);
+    float* const sums = workspace + 2 * array;
+    copy_row(in[3], sums);
+    copy_row(in[3] + Channels, sums + array);
+    kernels::batch_normalization_gradient<Channels, false, Arch>(
+        in[0], in[2], Rows, mean, workspace + array, what.scales ? in[4] : nullptr, sums, workspace + 4 * array, dx);
+  }
+
+ private:
+  static float* copy_row(float const* from, float* to) {
+    std::memcpy(to, from, sizeof(float) * Channels);
+    std::memset(to + Channels, 0, sizeof(float) * (array - Channels));
+    return to;
+  }
+  /// Writes two arrays to the workspace: means, which it returns, and reciprocal deviations.
+  static float const* find_reciprocal(float const* statistics, float* workspace) {
+    copy_row(statistics + Channels, workspace + array);
+    kernels::reciprocal_deviation<Arch>(workspace + array, what.epsilon, workspace + array, Channels);
+    return copy_row(statistics, workspace);
+  }
+};
+
 template <auto const& Plan, std::size_t Id, class Arch>
 constexpr group_kernel find_group_kernel() {
   constexpr auto const* group = Plan.nodes[Id].what.template if_is<operations::composite>();
   if constexpr (group != nullptr) {
-    if constexpr (group->has_kernel) {
+    if constexpr (group->has_kernel && operations::channel_normalization::has(*group)) {
+      constexpr auto what = operations::channel_normalization::of(*group);
+      constexpr auto const& x = Plan.nodes[Plan.operands[Plan.nodes[Id].first_operand + 1]].shape;
+      using steps = normalization_of_channels<static_cast<int>(x.size() / x[-1]), x[-1], what, Arch>;
+      if constexpr (group->name == what.statistics)
+        return &steps::statistics;
+      else if constexpr (group->name == what.sums)
+        return &steps::sums;
+      else
+        return group->is_gradient ? &steps::backward : &steps::forward;
+    } else if constexpr (group->has_kernel) {
       constexpr auto what = operations::row_normalization::of(*group);
       constexpr auto rows = static_cast<int>(Plan.nodes[Id].shape.size() / static_cast<std::int64_t>(what.columns));
       using steps = normalization_of_rows<rows, what, Arch>;

@@ -12,22 +12,29 @@ namespace stagecraft::kernels {
 
 namespace detail {
 
-/// Copies to and from a layout that has `rows`, `columns`, `size` and `index(row, column)`.
+/// Copies to and from a layout that has `rows`, `columns`, `size`, `index(row, column)` and `together(column)`: the
+/// number of columns from this one on whose elements lie behind one another.
 template <class Layout>
 struct row_major_copies {
   /// Packs rows x columns floats, row by row, into `size` floats; the padding becomes 0.
   static constexpr void pack(float const* row_major, float* packed) noexcept {
     for (int i = 0; i < Layout::size; ++i) packed[i] = 0.0F;
-    for (int row = 0; row < Layout::rows; ++row)
-      for (int column = 0; column < Layout::columns; ++column)
-        packed[Layout::index(row, column)] = row_major[row * Layout::columns + column];
+    for (int column = 0; column < Layout::columns; column += Layout::together(column))
+      for (int row = 0; row < Layout::rows; ++row) {
+        float const* const from = row_major + row * Layout::columns + column;
+        float* const to = packed + Layout::index(row, column);
+        for (int i = 0; i < Layout::together(column); ++i) to[i] = from[i];
+      }
   }
 
   /// Unpacks `size` packed floats into rows x columns floats, row by row.
   static constexpr void unpack(float const* packed, float* row_major) noexcept {
-    for (int row = 0; row < Layout::rows; ++row)
-      for (int column = 0; column < Layout::columns; ++column)
-        row_major[row * Layout::columns + column] = packed[Layout::index(row, column)];
+    for (int column = 0; column < Layout::columns; column += Layout::together(column))
+      for (int row = 0; row < Layout::rows; ++row) {
+        float const* const from = packed + Layout::index(row, column);
+        float* const to = row_major + row * Layout::columns + column;
+        for (int i = 0; i < Layout::together(column); ++i) to[i] = from[i];
+      }
   }
 };
 
@@ -58,6 +65,10 @@ struct packed_matrix : detail::row_major_copies<packed_matrix<Rows, Columns, Arc
   [[nodiscard]] static constexpr int index(int row, int column) noexcept {
     return column / panel_columns * panel_stride + row * panel_columns + column % panel_columns;
   }
+  [[nodiscard]] static constexpr int together(int column) noexcept {
+    int const of_panel = panel_columns - column % panel_columns, rest = columns - column;
+    return of_panel < rest ? of_panel : rest;
+  }
   /// The number of elements among the `width` floats from float i on; elements come first. `i` and `width` are
   /// multiples of a register's floats.
   [[nodiscard]] static constexpr int elements_from(std::int64_t i, int width) noexcept {
@@ -85,6 +96,9 @@ struct packed_groups : detail::row_major_copies<packed_groups<Rows, Columns, Gro
   /// The index of element (row, column).
   [[nodiscard]] static constexpr int index(int row, int column) noexcept {
     return column / matrix::columns * matrix::size + matrix::index(row, column % matrix::columns);
+  }
+  [[nodiscard]] static constexpr int together(int column) noexcept {
+    return matrix::together(column % matrix::columns);
   }
   /// The number of elements among the `width` floats from float i on; elements come first.
   [[nodiscard]] static constexpr int elements_from(std::int64_t i, int width) noexcept {

@@ -131,24 +131,34 @@ struct batch_normalization : layer<batch_normalization> {
       if (axis != along) others.axes[others.count++] = axis + 1;
     }
     bool const looks_at_batch = ops.training() && trainable && !ops.is_frozen();
+    if constexpr (requires { ops.list().step; })
+      if (ops.list().step != nullptr && looks_at_batch && along == in.rank() - 1) {
+        auto const statistics = channel_statistics(ops, x);
+        move(ops, in, along, x, moving_mean, ops.slice(statistics, 0, 0, 1), moving_variance,
+             ops.slice(statistics, 0, 1, 1));
+        return normalize_channels(ops, x, statistics, gamma, beta, options.epsilon);
+      }
     auto const mean = looks_at_batch ? ops.mean(x, others) : ops.reshape(moving_mean, beside);
     auto const centred = x - mean;
     auto const variance = looks_at_batch ? ops.mean(square(centred), others) : ops.reshape(moving_variance, beside);
-    if (looks_at_batch) {
-      double const values = static_cast<double>(x.shape().size() / in[along]), part = 1 - options.momentum;
-      double const unbiased = moves_unbiased_variance(in) && values > 1 ? values / (values - 1) : 1;
-      auto const moved = [&](auto weight, auto batch, double by) {
-        ops.update(weight, weight * static_cast<float>(options.momentum) +
-                               ops.reshape(batch, operations::extents::of(each)) * static_cast<float>(by));
-      };
-      moved(moving_mean, mean, part);
-      moved(moving_variance, variance, part * unbiased);
-    }
+    if (looks_at_batch) move(ops, in, along, x, moving_mean, mean, moving_variance, variance);
     auto factor = rsqrt(variance + options.epsilon);
     if (options.scale) factor *= ops.reshape(gamma, beside);
     auto y = centred * factor;
     if (options.center) y += ops.reshape(beta, beside);
     return y;
+  }
+  /// Moves the moving statistics by those of the batch.
+  constexpr void move(auto& ops, shape const& in, int along, auto x, auto moving_mean, auto mean, auto moving_variance,
+                      auto variance) const {
+    double const values = static_cast<double>(x.shape().size() / in[along]), part = 1 - options.momentum;
+    double const unbiased = moves_unbiased_variance(in) && values > 1 ? values / (values - 1) : 1;
+    auto const moved = [&](auto weight, auto batch, double by) {
+      ops.update(weight, weight * static_cast<float>(options.momentum) +
+                             ops.reshape(batch, operations::extents::of(shape{in[along]})) * static_cast<float>(by));
+    };
+    moved(moving_mean, mean, part);
+    moved(moving_variance, variance, part * unbiased);
   }
 };
 

@@ -114,6 +114,9 @@ class steps {
   /// True if a result of the forward step is worth its memory.
   [[nodiscard]] constexpr bool is_worth_keeping(int id) const {
     auto const& what = traced_->list.node_of(id).what;
+    // What a kernel computes of all channels is small, and costs a pass over x.
+    if (auto const* group = what.if_is<composite>(); group != nullptr && group->has_kernel)
+      return group->name == channel_normalization::statistics || group->name == channel_normalization::sums;
     return what.is_any<reduce, product, convolution, convolution_input_gradient, convolution_filter_gradient, pooling,
                        gather, stack, last>();
   }

@@ -44,7 +44,7 @@ struct traced_plan {
   /// `wanted` says which gradients of inputs (then of weights) are wanted; all if it is empty. The kept values do not
   /// depend on it. `written` says which gradients overwrite their memory; the others are added to it; none if it is
   /// empty. `batch` is the number of samples that may be worked on one after the other; 1: samples are not divided.
-  /// `has_kernels`: the machine has kernels for normalizations of rows.
+  /// `has_kernels`: the machine has kernels for normalizations.
   constexpr traced_plan(trace&& of, bool trains, tracing::array_view<bool const> wanted = {}, int batch = 1,
                         tracing::array_view<bool const> written = {}, bool has_kernels = false)
       : traced(std::move(of)) {
@@ -52,7 +52,7 @@ struct traced_plan {
     if (trains) differentiate(traced);
     if (has_kernels && batch == 1)
       for (node& each : traced.list.nodes)
-        if (auto* group = each.what.if_is<composite>()) group->has_kernel = group->name == row_normalization::name;
+        if (auto* group = each.what.if_is<composite>()) group->has_kernel = has_host_kernel(*group);
     steps const whole(traced, trains);
     bool are_all_wanted = true;
     for (std::size_t i = 0; i < wanted.size() && i < traced.gradients.size(); ++i)

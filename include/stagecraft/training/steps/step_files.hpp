@@ -28,6 +28,10 @@ class step_files {
   static constexpr diagnostic const& problem_of_name() {
     return member_problem<Step, Name>;
   }
+  template <fixed_name Name>
+  static constexpr std::size_t number_of_model() {
+    return member_named<Step, Name>();
+  }
 
   /// Writes models, optimizers and progress to a folder, from which `load` of a trainer of the same step goes on, bit
   /// for bit. Needs <stagecraft/io/step_bundle.hpp>: E5020 without. Throws file_error as sc::save_model.
