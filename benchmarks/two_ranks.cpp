@@ -14,7 +14,7 @@ using network = sc::sequential<input{784}, dense{512, sc::relu}, dense{512, sc::
 constexpr auto training = sc::training{.optimizer = sc::optimizers::adam{},
                                        .loss = sc::losses::sparse_categorical_crossentropy{.from_logits = true},
                                        .batch_size = 128,
-                                       .steps_per_execution = 32,
+                                       .steps_per_execution = 24,
                                        .num_replicas = STAGECRAFT_RANKS};
 
 int main(int count, char** arguments) {

@@ -12,7 +12,7 @@ using network =
 constexpr auto training = sc::training{.optimizer = sc::optimizers::adam{},
                                        .loss = sc::losses::sparse_categorical_crossentropy{.from_logits = true},
                                        .batch_size = 64,
-                                       .steps_per_execution = 16,
+                                       .steps_per_execution = 8,
                                        .num_replicas = 2};
 
 int main(int count, char** arguments) {

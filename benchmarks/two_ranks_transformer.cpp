@@ -17,7 +17,7 @@ struct transformer_block : sc::functional<transformer_block> {
 constexpr auto training = sc::training{.optimizer = sc::optimizers::adam{},
                                        .loss = sc::losses::mean_squared_error{},
                                        .batch_size = 16,
-                                       .steps_per_execution = 4,
+                                       .steps_per_execution = 2,
                                        .num_replicas = 2};
 
 int main(int count, char** arguments) {

@@ -180,6 +180,28 @@ class cluster_trainer : public Trainer {
     });
   }
 
+  /// The array that the first rank has, such as an xt::xtensor<float, 2> or a std::vector, on all ranks, where the
+  /// samples are in a file of its host alone: `auto const x = model.from_first_rank(x_of_first);`. All ranks call it;
+  /// what others give is replaced. Each gets all samples.
+  template <class Array>
+    requires std::is_trivially_copyable_v<typename Array::value_type>
+  [[nodiscard]] Array from_first_rank(Array array) {
+    return together([&] {
+      processes::agree({.what = engine::process_round::work_of_first}, *this, false);
+      auto const resize_to = [&](auto shape) {
+        static_assert(std::is_trivially_copyable_v<decltype(shape)>, "an xt::xtensor, whose shape has a fixed length");
+        processes::share(&shape, sizeof shape);
+        if (rank() > 0) array.resize(shape);
+      };
+      if constexpr (requires { array.shape(); })
+        resize_to(array.shape());
+      else
+        resize_to(array.size());
+      processes::share(array.data(), array.size() * sizeof(typename Array::value_type));
+      return std::move(array);
+    });
+  }
+
   /// The number of this process, 0 for the first, and the number of processes.
   [[nodiscard]] static int rank() { return rank_group::get().rank(); }
   [[nodiscard]] static int ranks_here() { return rank_group::get().count(); }
