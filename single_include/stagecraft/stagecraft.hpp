@@ -14507,12 +14507,6 @@ struct sums_call {
 // What must be kept of a call's tensors until its backward step: the part of a gradient's rule that decides about
 // memory.
 
-namespace stagecraft::layers {
-
-struct zero_padding2d;
-
-}  // namespace stagecraft::layers
-
 namespace stagecraft::plan {
 
 /// The operands that one element of a step's result depends on. Such a step can be an epilogue: the step before it
@@ -14705,7 +14699,7 @@ constexpr call_needs needs_of(L const& layer, layer_inputs const& in, int batch,
     return needs;
   } else if constexpr (HasCall<L>) {
     auto needs = needs_of_operations(layer, in, batch, mode);
-    needs.is_border = std::same_as<L, layers::zero_padding2d> && mode == execution_mode::inference;
+    if constexpr (requires { layer.zeros_around(); }) needs.is_border = mode == execution_mode::inference;
     needs.takes_border = takes_border<L>;
     return needs;
   } else {
@@ -22510,87 +22504,6 @@ inline void random_uniform_fill(float* y, std::int64_t n, random_key const& key,
 
 }  // namespace stagecraft::kernels
 
-// ---- stagecraft/layers/reshaping/border.hpp
-// Keras's `padding` and `cropping` arguments of layers that add or remove cells around a sequence, an image or a
-// volume.
-
-namespace stagecraft {
-
-/// Cells before and after one axis; one number stands for both: `2` is `{2, 2}`.
-struct border {
-  int before = 0;
-  int after = 0;
-
-  constexpr border() = default;
-  template <std::integral Number>  // a number with a point is a mistake of the layer, E1025
-  constexpr explicit(false) border(Number both) : before(static_cast<int>(both)), after(static_cast<int>(both)) {}
-  constexpr border(int before_, int after_) : before(before_), after(after_) {}
-
-  [[nodiscard]] constexpr long long total() const noexcept { return 1LL * before + after; }
-  friend constexpr bool operator==(border const&, border const&) = default;
-
-  /// Appends "(1, 2)".
-  template <class Text>
-  constexpr void append_to(Text& text) const {
-    text.append('(').append(before).append(", ").append(after).append(')');
-  }
-};
-
-/// Cells around an image: `1` on all sides, `{1, 2}` above and below, left and right, or `{{top, bottom}, {left,
-/// right}}`, as in Keras.
-struct border_2d {
-  border rows;
-  border columns;
-
-  constexpr border_2d() = default;
-  template <std::integral Number>  // a number with a point is a mistake of the layer, E1025
-  constexpr explicit(false) border_2d(Number all) : rows(static_cast<int>(all)), columns(static_cast<int>(all)) {}
-  constexpr border_2d(int rows_, int columns_) : rows(rows_), columns(columns_) {}
-  constexpr border_2d(border const& rows_, border const& columns_) : rows(rows_), columns(columns_) {}
-
-  friend constexpr bool operator==(border_2d const&, border_2d const&) = default;
-
-  /// Appends "((1, 1), (2, 2))".
-  template <class Text>
-  constexpr void append_to(Text& text) const {
-    text.append('(');
-    rows.append_to(text);
-    text.append(", ");
-    columns.append_to(text);
-    text.append(')');
-  }
-};
-
-/// Cells around a volume: `1` on all sides, `{1, 2, 3}` on both sides of each axis, or three pairs, as in Keras.
-struct border_3d {
-  border along[3];
-
-  constexpr border_3d() = default;
-  template <std::integral Number>  // a number with a point is a mistake of the layer, E1025
-  constexpr explicit(false) border_3d(Number all)
-      : along{static_cast<int>(all), static_cast<int>(all), static_cast<int>(all)} {}
-  constexpr border_3d(border const& depth, border const& rows, border const& columns) : along{depth, rows, columns} {}
-
-  [[nodiscard]] constexpr bool has_negative() const noexcept {
-    for (border const& each : along)
-      if (each.before < 0 || each.after < 0) return true;
-    return false;
-  }
-  friend constexpr bool operator==(border_3d const&, border_3d const&) = default;
-
-  /// Appends "((1, 1), (2, 2), (3, 3))".
-  template <class Text>
-  constexpr void append_to(Text& text) const {
-    for (int axis = 0; axis < 3; ++axis) {
-      text.append(axis == 0 ? "(" : ", ");
-      along[axis].append_to(text);
-    }
-    text.append(')');
-  }
-};
-
-}  // namespace stagecraft
-
 // ---- stagecraft/plan/value_types.hpp
 // The types of the values of a job's calls. Keras counterpart: the dtype of a KerasTensor.
 
@@ -22677,14 +22590,15 @@ struct widened_step {
   static constexpr long long floats = Plan::trains ? input_gradient(node.input_count) : output_gradient;
 };
 
-/// The zeros around an image for the calls that read `Source`, which are put there by that call and those before it.
+/// The zeros above, left, below and right of an image for the calls that read `Source`, which are put there by that
+/// call and those before it.
 template <class Plan, int Source>
-constexpr border_2d border_around() {
+constexpr std::array<int, 4> zeros_around() {
   if constexpr (Plan::is_border(Source)) {
-    border_2d const &own = planned_layer<typename Plan::model, Source, false>.padding,
-                    more = border_around<Plan, Plan::graph.inputs_of(Source)[0]>();
-    return {{own.rows.before + more.rows.before, own.rows.after + more.rows.after},
-            {own.columns.before + more.columns.before, own.columns.after + more.columns.after}};
+    auto around = planned_layer<typename Plan::model, Source, false>.zeros_around();
+    auto const more = zeros_around<Plan, Plan::graph.inputs_of(Source)[0]>();
+    for (std::size_t side = 0; side < 4; ++side) around[side] += more[side];
+    return around;
   } else {
     return {};
   }
@@ -22715,9 +22629,9 @@ struct host_call {
   [[nodiscard]] static constexpr shape const& input_shape(int index) {
     return Plan::graph.call(input_call(index)).shape;
   }
-  /// The zeros around an input.
+  /// The zeros above, left, below and right of an input.
   template <int Index>
-  static constexpr border_2d border_of_input = border_around<Plan, Plan::graph.inputs_of(Call)[Index]>();
+  static constexpr auto zeros_around_input = zeros_around<Plan, Plan::graph.inputs_of(Call)[Index]>();
   [[nodiscard]] static constexpr shape const& output_shape() { return Plan::graph.call(Call).shape; }
   /// Elements of one sample of the output.
   static constexpr int size = Plan::graph.call(Call).shape.size();
@@ -37210,13 +37124,13 @@ struct convolution_layer : layer<Derived> {
 
 namespace stagecraft::cpu {
 
-/// The convolution that the windows of a layer make of an image, or of a sequence, of a given size, with zeros around.
+/// The convolution that the windows of a layer make of an image, or of a sequence, of a given size, with zeros above,
+/// left, below and right.
 template <class Derived, class Size, class Options>
 constexpr kernels::convolution_shape convolution_of(layers::convolution_layer<Derived, Size, Options> const& layer,
                                                     int height, int width, int channels, int filters, int groups = 1,
-                                                    border_2d const& around = {}) {
-  auto const rows = layer.rows(height + static_cast<int>(around.rows.total())),
-             columns = layer.columns(width + static_cast<int>(around.columns.total()));
+                                                    std::array<int, 4> const& around = {}) {
+  auto const rows = layer.rows(height + around[0] + around[2]), columns = layer.columns(width + around[1] + around[3]);
   return {.height = height,
           .width = width,
           .channels = channels,
@@ -37228,10 +37142,10 @@ constexpr kernels::convolution_shape convolution_of(layers::convolution_layer<De
           .dilation_height = rows.dilation,
           .dilation_width = columns.dilation,
           .groups = groups,
-          .top = rows.before() + around.rows.before,
-          .left = columns.before() + around.columns.before,
-          .bottom = rows.after() + around.rows.after,
-          .right = columns.after() + around.columns.after};
+          .top = rows.before() + around[0],
+          .left = columns.before() + around[1],
+          .bottom = rows.after() + around[2],
+          .right = columns.after() + around[3]};
 }
 
 /// The place in its memory where a layer with an activation keeps sums + bias from forward to backward, if it does.
@@ -37247,7 +37161,7 @@ struct convolution_operation {
     static constexpr shape const& in = Call::input_shape(0);
     static constexpr auto convolution =
         convolution_of(Call::layer, layer_type::height_of(in), layer_type::width_of(in), in.back(), Call::layer.filters,
-                       Call::layer.options.groups, Call::template border_of_input<0>);
+                       Call::layer.options.groups, Call::template zeros_around_input<0>);
     static constexpr int batch = Call::batch * in.size(0, in.rank() - layer_type::axes);
     static constexpr int rows = batch * convolution.output_height() * convolution.output_width();
     using arch = typename Call::architecture;
@@ -39156,7 +39070,7 @@ struct separable_convolution_operation {
     static constexpr int filters = Call::layer.filters;
     static constexpr auto convolution =
         convolution_of(Call::layer, layer_type::height_of(in), layer_type::width_of(in), in.back(), between, in.back(),
-                       Call::template border_of_input<0>);
+                       Call::template zeros_around_input<0>);
     static constexpr int rows = Call::batch * convolution.output_height() * convolution.output_width();
     using arch = typename Call::architecture;
     using epilogue = activation_epilogue<rows, filters, Call::layer.activation, Call::layer.options.use_bias, arch>;
@@ -39280,7 +39194,7 @@ struct kernel_steps<layer_kernel::depthwise_convolution, L> {
     static constexpr shape const& in = Call::input_shape(0);
     static constexpr auto convolution =
         convolution_of(Call::layer, in[0], in[1], in[2], in[2] * Call::layer.options.depth_multiplier, in[2],
-                       Call::template border_of_input<0>);
+                       Call::template zeros_around_input<0>);
     static constexpr int rows = Call::batch * convolution.output_height() * convolution.output_width();
     using arch = typename Call::architecture;
     using epilogue =
@@ -67423,6 +67337,87 @@ struct alpha_dropout : noise_layer<alpha_dropout, 1> {
 
 }  // namespace stagecraft::layers
 
+// ---- stagecraft/layers/reshaping/border.hpp
+// Keras's `padding` and `cropping` arguments of layers that add or remove cells around a sequence, an image or a
+// volume.
+
+namespace stagecraft {
+
+/// Cells before and after one axis; one number stands for both: `2` is `{2, 2}`.
+struct border {
+  int before = 0;
+  int after = 0;
+
+  constexpr border() = default;
+  template <std::integral Number>  // a number with a point is a mistake of the layer, E1025
+  constexpr explicit(false) border(Number both) : before(static_cast<int>(both)), after(static_cast<int>(both)) {}
+  constexpr border(int before_, int after_) : before(before_), after(after_) {}
+
+  [[nodiscard]] constexpr long long total() const noexcept { return 1LL * before + after; }
+  friend constexpr bool operator==(border const&, border const&) = default;
+
+  /// Appends "(1, 2)".
+  template <class Text>
+  constexpr void append_to(Text& text) const {
+    text.append('(').append(before).append(", ").append(after).append(')');
+  }
+};
+
+/// Cells around an image: `1` on all sides, `{1, 2}` above and below, left and right, or `{{top, bottom}, {left,
+/// right}}`, as in Keras.
+struct border_2d {
+  border rows;
+  border columns;
+
+  constexpr border_2d() = default;
+  template <std::integral Number>  // a number with a point is a mistake of the layer, E1025
+  constexpr explicit(false) border_2d(Number all) : rows(static_cast<int>(all)), columns(static_cast<int>(all)) {}
+  constexpr border_2d(int rows_, int columns_) : rows(rows_), columns(columns_) {}
+  constexpr border_2d(border const& rows_, border const& columns_) : rows(rows_), columns(columns_) {}
+
+  friend constexpr bool operator==(border_2d const&, border_2d const&) = default;
+
+  /// Appends "((1, 1), (2, 2))".
+  template <class Text>
+  constexpr void append_to(Text& text) const {
+    text.append('(');
+    rows.append_to(text);
+    text.append(", ");
+    columns.append_to(text);
+    text.append(')');
+  }
+};
+
+/// Cells around a volume: `1` on all sides, `{1, 2, 3}` on both sides of each axis, or three pairs, as in Keras.
+struct border_3d {
+  border along[3];
+
+  constexpr border_3d() = default;
+  template <std::integral Number>  // a number with a point is a mistake of the layer, E1025
+  constexpr explicit(false) border_3d(Number all)
+      : along{static_cast<int>(all), static_cast<int>(all), static_cast<int>(all)} {}
+  constexpr border_3d(border const& depth, border const& rows, border const& columns) : along{depth, rows, columns} {}
+
+  [[nodiscard]] constexpr bool has_negative() const noexcept {
+    for (border const& each : along)
+      if (each.before < 0 || each.after < 0) return true;
+    return false;
+  }
+  friend constexpr bool operator==(border_3d const&, border_3d const&) = default;
+
+  /// Appends "((1, 1), (2, 2), (3, 3))".
+  template <class Text>
+  constexpr void append_to(Text& text) const {
+    for (int axis = 0; axis < 3; ++axis) {
+      text.append(axis == 0 ? "(" : ", ");
+      along[axis].append_to(text);
+    }
+    text.append(')');
+  }
+};
+
+}  // namespace stagecraft
+
 // ---- stagecraft/layers/reshaping/cropping.hpp
 // Layers that remove the borders of a sequence, an image or a volume: tf.keras.layers.Cropping1D and its like.
 
@@ -67780,6 +67775,12 @@ struct zero_padding2d : layer<zero_padding2d> {
                                     detail::wrong_options = {})
       : zero_padding2d() {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
+  }
+
+  /// The zeros above, left, below and right, for a convolution that does the step of this layer
+  /// (planned_call::is_border).
+  [[nodiscard]] constexpr std::array<int, 4> zeros_around() const {
+    return {padding.rows.before, padding.columns.before, padding.rows.after, padding.columns.after};
   }
 
   constexpr auto call(auto& ops, auto x) const {
