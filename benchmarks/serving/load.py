@@ -4,7 +4,7 @@ too large, slow or cut off; good requests at a fixed rate with and without clien
 killed and begun again meanwhile, whose clients lose nothing.
 
     load.py --tool stagecraft [--client load_client] [--seconds 60] [--rounds 3] [--connections 64] [--rate N]
-            [--onnxruntime PYTHON] [--mixed] [NAME=FOLDER...]
+            [--onnxruntime PYTHON] [--mixed | --protocols --grpc-client grpc_load_client] [NAME=FOLDER...]
 
 A folder has versions of an application, `FOLDER/1/application.so`; without any, those of export_models.cpp are made, a
 perceptron and a small convolutional network. What is not given is compiled by the environment's CXX, or c++.
@@ -15,6 +15,9 @@ must agree to 1e-5 first.
 
 With --mixed, good requests at --rate, 200 a second, come for all of the time beside clients that send nothing but wrong, too
 large, slow and cut ones, and nothing else is measured: `--mixed --seconds 600 --rounds 1` are ten minutes of it.
+
+With --protocols, good requests alone come as fast as they are answered, by REST and by gRPC, from 64 connections and from 1,000, to
+each server in turn: what p99 is beside ONNX Runtime's behind the same server.
 
 Each row is the medians of its rounds, which take turns with those of the rows beside it, so that neighbours on the machine
 disturb all of them alike. The rows `paced` have one rate: a quarter of the throughput of `good`, of the slower server, unless
@@ -30,6 +33,7 @@ import json
 import os
 import pathlib
 import random
+import re
 import shutil
 import statistics
 import subprocess
@@ -55,10 +59,15 @@ class Server:
         self.name, self.by = name, by
         self.process = subprocess.Popen(
             [options.tool, "serve", "--model_name", name, "--model_base_path", folder, "--rest_api_port", str(port),
-             "--max_body_bytes", str(MOST_BYTES)], stdout=subprocess.PIPE, text=True, env={**os.environ, **environment})
+             "--max_body_bytes", str(MOST_BYTES), *(["--grpc_port", "0"] if options.protocols else [])], stdout=subprocess.PIPE, text=True, env={**os.environ, **environment})
+        self.grpc = 0
         for line in self.process.stdout:
             if line.startswith("Exporting HTTP/REST API at:"):
                 self.port = int(line.split(":")[-1].split()[0])
+                if not options.protocols:
+                    return
+            if line.startswith("Running gRPC ModelServer at"):
+                self.grpc = int(line.split(":")[-1].split()[0])
                 return
         raise SystemExit(f"{name}: the server has ended")
 
@@ -72,16 +81,19 @@ class Server:
         with urllib.request.urlopen(f"http://127.0.0.1:{self.port}{path}", body) as answer:
             return json.load(answer)
 
-    def request(self, samples=1):
-        """Samples of random numbers, the same for each server of a model."""
+    def shapes(self):
         metadata = self.ask(f"/v1/models/{self.name}/metadata")["metadata"]
         inputs = metadata["signature_def"]["signature_def"]["serving_default"]["inputs"]
+        return {key: [int(d["size"]) for d in spec["tensor_shape"]["dim"]][1:] for key, spec in inputs.items()}
+
+    def request(self, samples=1):
+        """Samples of random numbers, the same for each server of a model."""
         numbers = random.Random(1)
 
         def values(shape):
             return [values(shape[1:]) for _ in range(shape[0])] if shape else round(numbers.random(), 3)
 
-        shapes = {key: [int(d["size"]) for d in spec["tensor_shape"]["dim"]][1:] for key, spec in inputs.items()}
+        shapes = self.shapes()
         return json.dumps({"instances": [{key: values(shape) for key, shape in shapes.items()} for _ in range(samples)]})
 
     def outputs(self, samples):
@@ -168,6 +180,22 @@ class Row:
             yield self.what, "memory grows", self.before, self.after
 
 
+class GrpcRow(Row):
+    """Calls by gRPC, of one sample of zeros."""
+
+    def client(self, port, connections, *mode):
+        shapes = [f"{name}={'x'.join(map(str, shape))}" for name, shape in self.server.shapes().items()]
+        return subprocess.Popen([self.options.grpc_client, f"127.0.0.1:{self.server.grpc}", str(connections), str(max(1, round(self.seconds))),
+                                 self.server.name, *shapes], stdout=subprocess.PIPE, text=True)
+
+    def answer(self, client):
+        out, _ = client.communicate(timeout=self.seconds + 90)
+        per_second, p50, p99, p999, answers = (float(each) for each in re.search(
+            r": (\d+) calls/s, p50 ([\d.]+) ms, p99 ([\d.]+) ms, p99.9 ([\d.]+) ms, (\d+) answered", out).groups())
+        return {"per_second": per_second, "p50": p50, "p99": p99, "p999": p999, "answers": answers, "errors": out.count("times: "), "lost": 0,
+                "different": 0, "disturbed_otherwise": 0}
+
+
 def measure(rows, wrong):
     for first in range(rows[0].options.rounds):
         for i in range(len(rows)):
@@ -203,6 +231,22 @@ def measure_mixed(options, scratch, name, folder, wrong):
     rate = options.rate or 200
     measure([Row(options, server, body, f"{rate} a second, mixed", "paced", rate, disturbs=server)], wrong)
     server.end()
+
+
+def measure_protocols(options, scratch, peer, name, folder, wrong):
+    servers = [Server(options, name, folder), *([peer.serve(name, folder)] if peer else [])]
+    body = pathlib.Path(scratch) / f"{name}.json"
+    body.write_text(servers[0].request())
+    for connections in 64, 1000:
+        own = argparse.Namespace(**{**vars(options), "connections": connections})
+        for kind, what in (Row, "REST"), (GrpcRow, "gRPC"):
+            rows = [kind(own, each, body, f"{connections} by {what}") for each in servers]
+            measure(rows, wrong)
+            if len(rows) > 1:
+                print(f"{name}: p99 of {rows[0].server.by} over {rows[1].server.by}'s, by rounds: " +
+                      ", ".join(f"{ours['p99'] / theirs['p99']:.2f}" for ours, theirs in zip(rows[0].found, rows[1].found)), flush=True)
+    for each in servers:
+        each.end()
 
 
 def measure_model(options, scratch, peer, name, folder, wrong):
@@ -245,6 +289,8 @@ def main():
     parser.add_argument("--rate", type=int)
     parser.add_argument("--onnxruntime", metavar="PYTHON")
     parser.add_argument("--mixed", action="store_true")
+    parser.add_argument("--protocols", action="store_true")
+    parser.add_argument("--grpc-client")
     parser.add_argument("models", nargs="*", metavar="NAME=FOLDER")
     options = parser.parse_args()
     wrong, peer = [], None
@@ -264,6 +310,8 @@ def main():
         for each in options.models or [f"{name}={scratch}/{name}" for name in ("perceptron", "cnn")]:
             if options.mixed:
                 measure_mixed(options, scratch, *each.split("=", 1), wrong)
+            elif options.protocols:
+                measure_protocols(options, scratch, peer, *each.split("=", 1), wrong)
             else:
                 measure_model(options, scratch, peer, *each.split("=", 1), wrong)
     for each in wrong:

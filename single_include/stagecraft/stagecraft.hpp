@@ -14542,6 +14542,8 @@ struct call_needs {
   /// The kind of epilogue that its forward step can be, and the epilogues that its own forward step can do.
   epilogue_kind is_epilogue = epilogue_kind::none;
   epilogue_kind takes_epilogue = epilogue_kind::none;
+  /// It puts zeros around images and does nothing else; its forward step can read images without the zeros around them.
+  bool is_border = false, takes_border = false;
 
   friend constexpr bool operator==(call_needs const&, call_needs const&) = default;
 };
@@ -14662,6 +14664,17 @@ constexpr call_needs needs_of_max_pooling(auto const& layer, layer_inputs const&
           .applies_activation_to_output = true};
 }
 
+/// True for convolutions along two axes.
+template <Layer L>
+inline constexpr bool takes_border = [] {
+  constexpr auto kernel = kernel_of<L>;
+  if constexpr (kernel == layer_kernel::convolution || kernel == layer_kernel::depthwise_convolution ||
+                kernel == layer_kernel::separable_convolution)
+    return L::axes == 3;
+  else
+    return false;
+}();
+
 /// The values that the steps of a call read and keep. The steps are those of a kernel that the layer names, of the
 /// operations of its `call`, or of loops of its own.
 template <Layer L>
@@ -14682,9 +14695,13 @@ constexpr call_needs needs_of(L const& layer, layer_inputs const& in, int batch,
     auto needs = needs_of(layer.each, in.with_shapes(&step, 1), batch * in[0][0], mode);
     needs.is_epilogue = epilogue_kind::none;
     needs.row_gradients = 0;
+    needs.takes_border = false;
     return needs;
   } else if constexpr (HasCall<L>) {
-    return needs_of_operations(layer, in, batch, mode);
+    auto needs = needs_of_operations(layer, in, batch, mode);
+    if constexpr (requires { layer.zeros_around(); }) needs.is_border = mode == execution_mode::inference;
+    needs.takes_border = takes_border<L>;
+    return needs;
   } else {
     return needs_of_loops(layer, in, batch, mode);
   }
@@ -15631,6 +15648,9 @@ struct planned_call {
   bool is_left_out = false;
   /// The call whose forward step does this one's, directly or after other epilogues. -1: it has a step of its own.
   int epilogue_of = -1;
+  /// True if convolutions alone read its output, which is its input with zeros around: where one pass has all calls,
+  /// they read the input in its place, and this call has no step and no memory.
+  bool is_border = false;
 
   friend constexpr bool operator==(planned_call const&, planned_call const&) = default;
 };
@@ -15666,6 +15686,13 @@ struct model_plan {
   /// True if the loss of each output adds to a gradient.
   std::array<bool, Outputs> loss_adds_gradient{};
 
+  /// The call that has the output of a call in memory, where one pass has all calls.
+  [[nodiscard]] constexpr int root_without_borders(int call, graph_view const& graph) const {
+    int root = calls[call].root;
+    while (calls[root].is_border) root = calls[graph.inputs_of(root)[0]].root;
+    return root;
+  }
+
   friend constexpr bool operator==(model_plan const&, model_plan const&) = default;
 };
 
@@ -15698,6 +15725,7 @@ class planner {
       find_activations_in_consumers();
     }
     if (!is_half(stored_.narrow)) find_epilogues();  // what is in between would have to be rounded
+    if (!is_half(stored_.narrow) && !trains_) find_borders();
     if (!is_half(stored_.narrow) && !trains_) find_samples_in_place();
     return result_;
   }
@@ -15736,6 +15764,18 @@ class planner {
   constexpr void find_stored_types() {
     for (int i = 0; i < count_; ++i)
       call(i).stored = call(i).is_exact ? dtype::float32 : computed_type(graph_, call(i).root, stored_.by_default);
+  }
+
+  /// The kernels of convolutions leave zeros around an image out, which is less work than to copy it between them.
+  constexpr void find_borders() {
+    for (int i = 0; i < count_; ++i)
+      call(i).is_border = call(i).needs.is_border && !call(i).is_exact && !call(i).is_left_out;
+    for (int const output : graph_.ends) call(call(output).root).is_border = false;
+    for (int i = count_; i-- > 0;)
+      for (int const input : graph_.inputs_of(i))
+        if (auto& read = call(call(input).root);
+            &read != &call(input) || !(call(i).is_border || call(i).needs.takes_border))
+          read.is_border = false;
   }
 
   constexpr void find_samples_in_place() {
@@ -17843,6 +17883,8 @@ struct stored_weights {
 /// Updates:
 /// - `sum_of_calls<Plan, Parameter>(memory)`: adds up the gradients of all calls of a layer.
 /// - `sum_of_replicas<Plan, Parameter>(memory, gradients, replica, elements)`: adds up those of all replicas.
+/// - `sum_of_processes<Plan, Parameter>(sum, micro_batch)`: looks at gradients that several processes have added up
+///   (processes.hpp).
 /// - `penalty_gradient<Plan, Parameter>(memory, times, is_shared)`: adds `times` the gradient of the user's own
 /// penalty.
 /// - `add_squares<Plan, Parameter, Norms>(memory, state, elements, sums)`: adds squares for the norms that the
@@ -22548,6 +22590,20 @@ struct widened_step {
   static constexpr long long floats = Plan::trains ? input_gradient(node.input_count) : output_gradient;
 };
 
+/// The zeros above, left, below and right of an image for the calls that read `Source`, which are put there by that
+/// call and those before it.
+template <class Plan, int Source>
+constexpr std::array<int, 4> zeros_around() {
+  if constexpr (Plan::is_border(Source)) {
+    auto around = planned_layer<typename Plan::model, Source, false>.zeros_around();
+    auto const more = zeros_around<Plan, Plan::graph.inputs_of(Source)[0]>();
+    for (std::size_t side = 0; side < 4; ++side) around[side] += more[side];
+    return around;
+  } else {
+    return {};
+  }
+}
+
 /// Tensors are (batch, shape...) row by row. `Call` counts as in graph_of<M>.calls.
 template <class Plan, int Call>
 struct host_call {
@@ -22563,12 +22619,19 @@ struct host_call {
   static constexpr int input_count = Plan::graph.call(Call).input_count;
   static constexpr bool trains = Plan::trains && planned.needs_gradient;
 
+  /// The call whose output an input is; if zeros are put around it for this call and its like alone, what they
+  /// surround.
   [[nodiscard]] static constexpr int input_call(int index) {
-    return Plan::graph.inputs[Plan::graph.call(Call).first_input + index];
+    int source = Plan::graph.inputs[Plan::graph.call(Call).first_input + index];
+    while (Plan::is_border(source)) source = Plan::graph.inputs_of(source)[0];
+    return source;
   }
   [[nodiscard]] static constexpr shape const& input_shape(int index) {
     return Plan::graph.call(input_call(index)).shape;
   }
+  /// The zeros above, left, below and right of an input.
+  template <int Index>
+  static constexpr auto zeros_around_input = zeros_around<Plan, Plan::graph.inputs_of(Call)[Index]>();
   [[nodiscard]] static constexpr shape const& output_shape() { return Plan::graph.call(Call).shape; }
   /// Elements of one sample of the output.
   static constexpr int size = Plan::graph.call(Call).shape.size();
@@ -29653,6 +29716,24 @@ inline constexpr std::int64_t most_read_by_all = 1 << 19;
 /// cache.
 inline constexpr int read_ahead = 512;
 
+/// The most floats of a right factor that the second-level cache holds beside all else: the panels of a larger one are
+/// fetched before they are multiplied.
+inline constexpr std::int64_t most_kept = 1 << 18;
+
+/// Fetches `Floats` floats every `Every` steps into the second-level cache.
+template <int Every, int Floats>
+struct fetch_ahead {
+  static constexpr int every = Every;
+  float const* next;
+
+  void operator()() {
+#pragma GCC unroll 16
+    for (int i = 0; i < Floats; i += 16) __builtin_prefetch(next + i, 0, 2);
+    next += Floats;
+  }
+  void finish() {}
+};
+
 /// Stores the result of the epilogue.
 template <class Epilogue>
 struct store_output {
@@ -29719,9 +29800,10 @@ struct tile_store {
 
 /// The tiles `first_tile` to `last_tile` of y (+)= left * right, through `output`: M rows of left, one panel of right
 /// with Columns valid columns, the first of them y's `column`. `steps` products are summed, in half registers where the
-/// columns fit into them.
+/// columns fit into them. With `Fetches`, the same steps of the next panel are fetched meanwhile: else the first tile
+/// would wait for a slow cache, or for memory.
 template <int M, int LeftStride, int PanelColumns, int Columns, int Stride, class Arch, class Terms = float_terms,
-          class Output>
+          bool Fetches = false, class Output>
 inline void multiply_panel(int first_tile, int last_tile, float const* left, float const* right, int steps, float* y,
                            int column, bool add, bool last, Output const& output) {
   constexpr int vectors = (Columns + lanes<Arch> - 1) / lanes<Arch>;
@@ -29729,7 +29811,20 @@ inline void multiply_panel(int first_tile, int last_tile, float const* left, flo
   constexpr bool is_half =
       vectors == 1 && has_half_registers<Arch> && 2 * Columns <= lanes<Arch> && std::is_same_v<Terms, float_terms>;
   using sums = std::conditional_t<is_half, half_register<Arch>, batch<Arch>>;
-  constexpr int ahead = M == 1 && LeftStride * PanelColumns > 8192 ? read_ahead : 0;
+  constexpr int tiles = cut_rows<Arch>(M, vectors).tiles();
+  constexpr int ahead = (M == 1 || (Fetches && tiles == 1)) && LeftStride * PanelColumns > 8192 ? read_ahead : 0;
+  constexpr int every = tiles <= 16 ? 4 : 16, fetched = (every * PanelColumns / tiles + 15) / 16 * 16;
+  float const *const end_of_next = right + std::int64_t{LeftStride + steps} * PanelColumns,
+                     *next = right + std::int64_t{LeftStride} * PanelColumns;
+  auto const other_work = [&]<int Height>() {
+    if constexpr (!Fetches || tiles == 1) {
+      return no_other_work{};
+    } else {
+      fetch_ahead<every, fetched> const work{next < end_of_next ? next : right};
+      next += std::int64_t{steps / (every * interleaved_sums<Arch>(Height, vectors))} * fetched;
+      return work;
+    }
+  };
   for_each_tile<cut_rows<Arch>(M, vectors)>(first_tile, last_tile, [&]<int Height>(int row) {
     float const* const first = left + std::int64_t{row} * LeftStride;
     auto const store = [&](auto stride) {
@@ -29738,10 +29833,12 @@ inline void multiply_panel(int first_tile, int last_tile, float const* left, flo
     };
     if constexpr (is_shared_tile<Arch>(Height, vectors, LeftStride))
       multiply_tile_of_any<Height, vectors, false, PanelColumns, ahead, Arch, Terms, sums>(
-          first, any_stride(LeftStride), right, steps, store(any_stride(Stride)), no_other_work{});
+          first, any_stride(LeftStride), right, steps, store(any_stride(Stride)),
+          other_work.template operator()<Height>());
     else
       multiply_tile<Height, vectors, false, PanelColumns, ahead, Arch, Terms, sums>(
-          first, known_stride<LeftStride>{}, right, steps, store(known_stride<Stride>{}));
+          first, known_stride<LeftStride>{}, right, steps, store(known_stride<Stride>{}),
+          other_work.template operator()<Height>());
   });
 }
 
@@ -29825,9 +29922,9 @@ inline void multiply(float const* x, float const* w, float* y, Output const& out
     bool const add = blocks > 1 && from > 0;
     bool const last = blocks == 1 || from + steps >= K;
     for_each_panel<M, N, panel, Arch, by_rows>(part, [&]<int Columns>(int p, int first_tile, int last_tile) {
-      multiply_panel<M, K, panel, Columns, N, Arch, Terms>(first_tile, last_tile, x + from,
-                                                           w + p * layout::panel_stride + from * panel, count, y,
-                                                           p * panel, add, last, output);
+      multiply_panel<M, K, panel, Columns, N, Arch, Terms, (M > 1 && std::int64_t{K} * N > most_kept)>(
+          first_tile, last_tile, x + from, w + p * layout::panel_stride + from * panel, count, y, p * panel, add, last,
+          output);
     });
   }
 }
@@ -35168,6 +35265,8 @@ struct step_runs {
   std::ptrdiff_t right_column = 0;
   std::ptrdiff_t left_step = 1;
   std::ptrdiff_t right_step = 1;
+  /// What is fetched into the second-level cache meanwhile.
+  float const* ahead = nullptr;
 };
 
 /// Makes the compiler keep a value in one register, and forget its relation to other values.
@@ -35197,9 +35296,10 @@ template <int Rows, int Vectors, class Visit>
 
 /// Calls finish(i, j, sum) for every i in [0, Rows) and j in [0, Vectors) with the sum over all steps, as defined by
 /// Terms, of left[i][offset of the step's left factor] * right[offset of its right factor + j * lanes...]. A LeftStep
-/// or RightStep that is not 0 is the distance between steps, known at compile time. It is a function of its own, so
-/// that GCC keeps all sums in registers.
-template <int Rows, int Vectors, int LeftStep, int RightStep, class Arch, class Terms = float_terms, class Finish>
+/// or RightStep that is not 0 is the distance between steps, known at compile time. Each step fetches `Fetched` floats
+/// of what is read later. It is a function of its own, so that GCC keeps all sums in registers.
+template <int Rows, int Vectors, int LeftStep, int RightStep, class Arch, class Terms = float_terms, int Fetched = 0,
+          class Finish>
 [[gnu::noinline]] void gathered_tile(float const* const* left, float const* right, step_runs const& runs,
                                      Finish const& finish) {
   constexpr int width = lanes<Arch>;
@@ -35213,6 +35313,8 @@ template <int Rows, int Vectors, int LeftStep, int RightStep, class Arch, class 
   }
   std::ptrdiff_t const left_step = LeftStep != 0 ? LeftStep : runs.left_step;
   std::ptrdiff_t const right_step = RightStep != 0 ? RightStep : runs.right_step;
+  [[maybe_unused]] float const* ahead = runs.ahead;
+  constexpr int line = 16;
   for (int r = 0; r < runs.rows; ++r)
     for (int c = 0; c < runs.columns; ++c) {
       std::ptrdiff_t at = r * runs.left_row + c * runs.left_column;
@@ -35224,6 +35326,11 @@ template <int Rows, int Vectors, int LeftStep, int RightStep, class Arch, class 
 #pragma GCC unroll 4
           for (int j = 0; j < Vectors; ++j) __builtin_prefetch(from + steps_ahead * right_step + j * width);
           __builtin_prefetch(row[0] + at + steps_ahead * left_step);
+        }
+        if constexpr (Fetched > 0) {
+#pragma GCC unroll 16
+          for (int f = 0; f < Fetched; f += line) __builtin_prefetch(ahead + f, 0, 2);
+          ahead += Fetched;
         }
         batch<Arch> factor[Vectors];
 #pragma GCC unroll 4
@@ -35501,6 +35608,8 @@ struct tile_plan {
   int panels = 1;
   int tiles_at_once = 1;
   std::ptrdiff_t panel_stride = 0;
+  /// Floats that each step fetches of the part of the filter that is read after the tap rows of this panel; 0: none.
+  int fetched = 0;
 };
 
 /// The most steps of a tile that is worth the code of `direct`, and of `short_runs`.
@@ -35567,11 +35676,12 @@ struct store_sums {
   }
 };
 
-/// Tiles [first, last) of a class; only tap rows [from_row, to_row) are summed.
+/// Tiles [first, last) of a class; only tap rows [from_row, to_row) are summed. `ahead` is fetched meanwhile, and
+/// moved.
 template <tile_plan Plan, class Arch, class Terms, class Epilogue>
 void correlate_class(correlation const& shape, tap_class const& row, tap_class const& column, int from_row, int to_row,
                      float const* source, float const* filter, std::int64_t first, std::int64_t last,
-                     correlation_output<Epilogue> const& output) {
+                     correlation_output<Epilogue> const& output, [[maybe_unused]] float const*& ahead) {
   int const tap_row = row.tap > from_row ? row.tap : from_row;
   int const tap_end = row.tap + row.taps < to_row ? row.tap + row.taps : to_row;
   bool const merged = shape.columns.dilation == 1 && shape.source.pixel == shape.channels;
@@ -35603,6 +35713,10 @@ void correlate_class(correlation const& shape, tap_class const& row, tap_class c
       cursor.advance();
     }
     for (int i = rows; i < tiles * Plan.height; ++i) left[i] = left[rows - 1];
+    if constexpr (Plan.fetched > 0) {
+      runs.ahead = ahead;
+      ahead += static_cast<std::ptrdiff_t>(Plan.fetched) * runs.rows * runs.columns * runs.steps;
+    }
     correlation_output<Epilogue> to = output;
     float const* right = filter;
     for (int panel = 0; panel < Plan.panels; ++panel, right += Plan.panel_stride, to.first_column += Plan.panel)
@@ -35619,13 +35733,14 @@ void correlate_class(correlation const& shape, tap_class const& row, tap_class c
                 continue;
               }
             }
-            gathered_tile<Plan.height, Plan.vectors, 1, Plan.panel, Arch, Terms>(left + first_row, right, runs, store);
+            gathered_tile<Plan.height, Plan.vectors, 1, Plan.panel, Arch, Terms, Plan.fetched>(left + first_row, right,
+                                                                                               runs, store);
             continue;
           }
         }
         alignas(64) float sums[Plan.height * Plan.vectors * lanes<Arch>];
-        gathered_tile<Plan.height, Plan.vectors, 1, Plan.panel, Arch, Terms>(left + first_row, right, runs,
-                                                                             keep_sums<Plan.vectors, Arch>{sums});
+        gathered_tile<Plan.height, Plan.vectors, 1, Plan.panel, Arch, Terms, Plan.fetched>(
+            left + first_row, right, runs, keep_sums<Plan.vectors, Arch>{sums});
         to.template store<Plan, Arch, Terms>(sums, element + first_row, height);
       }
   }
@@ -35646,12 +35761,16 @@ void correlate(correlation const& shape, float const* source, float const* filte
     output.add = add || from_row > 0;
     output.last = to_row >= shape.rows.taps;
     std::int64_t begin = 0;
+    // The next tap rows of the panel, or those of the next panel, follow these in memory.
+    float const* ahead = filter + static_cast<std::int64_t>(to_row < shape.rows.taps ? to_row : shape.rows.taps) *
+                                      row_steps * Plan.panel;
     shape.for_each_class([&](tap_class const& row, tap_class const& column, std::int64_t pixels) {
       std::int64_t const tiles = (pixels + Plan.height - 1) / Plan.height;
       std::int64_t const from = first > begin ? first - begin : 0;
       std::int64_t const to = last - begin < tiles ? last - begin : tiles;
       if (from < to)
-        correlate_class<Plan, Arch, Terms>(shape, row, column, from_row, to_row, source, filter, from, to, output);
+        correlate_class<Plan, Arch, Terms>(shape, row, column, from_row, to_row, source, filter, from, to, output,
+                                           ahead);
       begin += tiles;
     });
     from_row = to_row;
@@ -35704,6 +35823,20 @@ struct forward_correlation {
 inline constexpr int most_together_weights = 16384;
 inline constexpr int least_together_tiles = 32;
 inline constexpr int together_source = 3072;
+/// The most tiles of a panel during which the next part of the filter is fetched: with more, waiting counts little.
+inline constexpr int most_fetching_tiles = 256;
+
+/// Floats of a panel that each step of its tiles fetches of the next one, so that all are there in time: else the first
+/// tile would wait for a slow cache, or for memory. 0: none.
+[[nodiscard]] constexpr int fetched_floats(correlation const& shape, tile_plan const& plan) {
+  if (plan.panels > 1 || shape.tiles(plan.height) > most_fetching_tiles) return 0;
+  std::int64_t steps = 0;
+  shape.for_each_class([&](tap_class const& row, tap_class const& column, std::int64_t pixels) {
+    steps += (pixels + plan.height - 1) / plan.height * row.taps * column.taps;
+  });
+  std::int64_t const floats = std::int64_t{shape.rows.taps} * shape.columns.taps * plan.panel;
+  return static_cast<int>((floats + steps - 1) / steps);
+}
 
 /// The plan for the tiles of a panel with `columns` valid filters.
 template <int Batch, convolution_shape Shape, class Arch>
@@ -35726,7 +35859,10 @@ template <int Batch, convolution_shape Shape, class Arch>
     plan.tiles_at_once = most < 1 ? 1 : most < 8 ? most : 8;
     plan.panel_stride = layout::panel_stride;
   }
-  if (Shape.steps() > most_short_steps) return plan;
+  if (Shape.steps() > most_short_steps) {
+    plan.fetched = fetched_floats(forward_correlation<Batch, Shape>::parts[0], plan);
+    return plan;
+  }
   std::ptrdiff_t const right_column = static_cast<std::ptrdiff_t>(Shape.group_channels()) * plan.panel;
   plan.short_runs = {.rows = Shape.kernel_height,
                      .columns = Shape.kernel_width,
@@ -36988,11 +37124,13 @@ struct convolution_layer : layer<Derived> {
 
 namespace stagecraft::cpu {
 
-/// The convolution that the windows of a layer make of an image, or of a sequence, of a given size.
+/// The convolution that the windows of a layer make of an image, or of a sequence, of a given size, with zeros above,
+/// left, below and right.
 template <class Derived, class Size, class Options>
 constexpr kernels::convolution_shape convolution_of(layers::convolution_layer<Derived, Size, Options> const& layer,
-                                                    int height, int width, int channels, int filters, int groups = 1) {
-  auto const rows = layer.rows(height), columns = layer.columns(width);
+                                                    int height, int width, int channels, int filters, int groups = 1,
+                                                    std::array<int, 4> const& around = {}) {
+  auto const rows = layer.rows(height + around[0] + around[2]), columns = layer.columns(width + around[1] + around[3]);
   return {.height = height,
           .width = width,
           .channels = channels,
@@ -37004,10 +37142,10 @@ constexpr kernels::convolution_shape convolution_of(layers::convolution_layer<De
           .dilation_height = rows.dilation,
           .dilation_width = columns.dilation,
           .groups = groups,
-          .top = rows.before(),
-          .left = columns.before(),
-          .bottom = rows.after(),
-          .right = columns.after()};
+          .top = rows.before() + around[0],
+          .left = columns.before() + around[1],
+          .bottom = rows.after() + around[2],
+          .right = columns.after() + around[3]};
 }
 
 /// The place in its memory where a layer with an activation keeps sums + bias from forward to backward, if it does.
@@ -37021,8 +37159,9 @@ struct convolution_operation {
   struct shapes {
     using layer_type = std::remove_cvref_t<decltype(Call::layer)>;
     static constexpr shape const& in = Call::input_shape(0);
-    static constexpr auto convolution = convolution_of(Call::layer, layer_type::height_of(in), layer_type::width_of(in),
-                                                       in.back(), Call::layer.filters, Call::layer.options.groups);
+    static constexpr auto convolution =
+        convolution_of(Call::layer, layer_type::height_of(in), layer_type::width_of(in), in.back(), Call::layer.filters,
+                       Call::layer.options.groups, Call::template zeros_around_input<0>);
     static constexpr int batch = Call::batch * in.size(0, in.rank() - layer_type::axes);
     static constexpr int rows = batch * convolution.output_height() * convolution.output_width();
     using arch = typename Call::architecture;
@@ -38930,7 +39069,8 @@ struct separable_convolution_operation {
     static constexpr int between = in.back() * Call::layer.options.depth_multiplier;  // channels between the steps
     static constexpr int filters = Call::layer.filters;
     static constexpr auto convolution =
-        convolution_of(Call::layer, layer_type::height_of(in), layer_type::width_of(in), in.back(), between, in.back());
+        convolution_of(Call::layer, layer_type::height_of(in), layer_type::width_of(in), in.back(), between, in.back(),
+                       Call::template zeros_around_input<0>);
     static constexpr int rows = Call::batch * convolution.output_height() * convolution.output_width();
     using arch = typename Call::architecture;
     using epilogue = activation_epilogue<rows, filters, Call::layer.activation, Call::layer.options.use_bias, arch>;
@@ -39053,7 +39193,8 @@ struct kernel_steps<layer_kernel::depthwise_convolution, L> {
   struct shapes {
     static constexpr shape const& in = Call::input_shape(0);
     static constexpr auto convolution =
-        convolution_of(Call::layer, in[0], in[1], in[2], in[2] * Call::layer.options.depth_multiplier, in[2]);
+        convolution_of(Call::layer, in[0], in[1], in[2], in[2] * Call::layer.options.depth_multiplier, in[2],
+                       Call::template zeros_around_input<0>);
     static constexpr int rows = Call::batch * convolution.output_height() * convolution.output_width();
     using arch = typename Call::architecture;
     using epilogue =
@@ -41272,6 +41413,8 @@ struct host_policy {
       kernels::all_reduce<mean, typename Plan::architecture>(gradients.data(), replicas, elements);
   }
   template <class Plan, std::size_t Parameter>
+  static void sum_of_processes(float const*, std::int64_t) {}
+  template <class Plan, std::size_t Parameter>
   static void penalty_gradient(pass_memory const& memory, float times, bool) {
     weight_functions<Plan>::template add_penalty_gradient<Parameter>(memory.weights, memory.gradients, times,
                                                                      memory.workspace);
@@ -42024,7 +42167,7 @@ class whole_pass_planner : buffer_lifetimes {
     result_.scratch_floats = place_all();
     for (int i = 0; i < count; ++i) {
       auto const& planned = model_plan.calls[i];
-      result_.value[i] = {offset(value_[planned.root])};
+      result_.value[i] = {offset(value_[root_of(i)])};
       result_.gradient[i] = {offset(gradient_[planned.root])};
       result_.saved[i] = {offset(saved_[i])};
       result_.epilogue[i] = planned.epilogue;
@@ -42040,12 +42183,14 @@ class whole_pass_planner : buffer_lifetimes {
   }
 
  private:
+  /// Borders are found for inference alone, so that it is the root of gradients, too.
+  static constexpr int root_of(int call) { return model_plan.root_without_borders(call, graph); }
   static constexpr int backward_step(int call) { return 2 * count - call; }
 
   constexpr void use_call(int i) {
     auto const& own = model_plan.calls[i];
     bool const backward = own.needs_gradient && !own.needs.view;
-    if (own.root == i) {
+    if (own.root == i && !own.is_border) {
       if (own.epilogue < 0) {
         use(value_[i],
             graph.call(i).is_input ? -1
@@ -42064,7 +42209,7 @@ class whole_pass_planner : buffer_lifetimes {
     if (backward && own.needs.output) extend(value_[own.root], backward_step(i));
     auto const& node = graph.call(i);
     for (int edge = node.first_input; edge < node.first_input + node.input_count; ++edge) {
-      int const root = model_plan.calls[graph.inputs[edge]].root;
+      int const root = root_of(graph.inputs[edge]);
       extend(value_[root], i);
       if (backward && own.needs.input) extend(value_[root], backward_step(i));
       if (backward) extend(gradient_[root], backward_step(i));
@@ -42076,7 +42221,7 @@ class whole_pass_planner : buffer_lifetimes {
     long long added = 0;  // floats of the largest gradient that a loss adds
     for (std::size_t k = 0; k < outputs; ++k) {
       if (model_plan.calls[graph.ends[k]].is_left_out) continue;
-      int const root = model_plan.calls[graph.ends[k]].root;
+      int const root = root_of(graph.ends[k]);
       extend(value_[root], loss_step);
       extend(gradient_[root], loss_step);
       if (model_plan.loss_adds_gradient[k] && stored_floats_of<Job>(root) > added) added = stored_floats_of<Job>(root);
@@ -42107,7 +42252,9 @@ struct make_whole_pass {
       int const call = Backward ? count - 1 - i : i;
       auto const& planned = model_plan.calls[call];
       auto const& node = graph.call(call);
-      if (node.is_input || planned.needs.view || planned.is_left_out || (Backward && !planned.needs_gradient)) continue;
+      if (node.is_input || planned.needs.view || planned.is_left_out || planned.is_border ||
+          (Backward && !planned.needs_gradient))
+        continue;
       draft.steps.push_back({call, Backward});
       if (!Backward) continue;
       for (int edge = node.first_input; edge < node.first_input + node.input_count; ++edge) {
@@ -42220,10 +42367,13 @@ struct step_plan {
     return is_whole && model_plan.calls[root(call)].stays_in_place;
   }
 
-  /// The call whose memory a view is, or the call itself.
+  /// The call whose memory a view is, or the call itself; that of the image of a border.
   [[nodiscard]] static constexpr std::size_t root(int call) {
-    return static_cast<std::size_t>(model_plan.calls[call].root);
+    return static_cast<std::size_t>(is_whole ? model_plan.root_without_borders(call, graph)
+                                             : model_plan.calls[call].root);
   }
+  /// True if the steps of a call's readers do its own.
+  [[nodiscard]] static constexpr bool is_border(int call) { return is_whole && model_plan.calls[call].is_border; }
   /// The only input of a model that one thread runs forward, as a whole and on floats, and its only output; -1 if there
   /// are several, or if one of them is the other. A call of the model alone may leave them where the caller has them.
   static constexpr int lone_input = [] {
@@ -58919,6 +59069,19 @@ struct ipu_policy : host_policy {
     });
   }
   template <class Plan, std::size_t Parameter>
+  static void sum_of_processes(float const* sum, std::int64_t micro_batch) {
+    // What each process brought along has been looked at there.
+    constexpr std::string_view layer = ipu_types<Plan>::layer_of_weight(static_cast<int>(Parameter));
+    floating_point_watch<Plan::machine::config.floating_point_behaviour, typename Plan::architecture> results;
+    results.end();
+    results.look_at_result(sum, Plan::weights.size[Parameter]);
+    results.check(false, {.kind = "weight",
+                          .layer = layer,
+                          .weight = Plan::graph.parameters[Parameter].name,
+                          .step = "the replicas' sum of gradients behind micro-batch",
+                          .number = micro_batch});
+  }
+  template <class Plan, std::size_t Parameter>
   static void penalty_gradient(pass_memory const& memory, float times, bool is_shared) {
     ipu_weight_step<Plan, Parameter>::penalty(
         memory, is_shared, [&] { host_policy::penalty_gradient<Plan, Parameter>(memory, times, is_shared); });
@@ -67612,6 +67775,12 @@ struct zero_padding2d : layer<zero_padding2d> {
                                     detail::wrong_options = {})
       : zero_padding2d() {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
+  }
+
+  /// The zeros above, left, below and right, for a convolution that does the step of this layer
+  /// (planned_call::is_border).
+  [[nodiscard]] constexpr std::array<int, 4> zeros_around() const {
+    return {padding.rows.before, padding.columns.before, padding.rows.after, padding.columns.after};
   }
 
   constexpr auto call(auto& ops, auto x) const {
@@ -77917,6 +78086,12 @@ class pipeline_update {
       Sizes::processes::template scatter_sums<Sizes, Plan>(here.data(), is_shared.data());
     else
       Sizes::processes::template exchange<Plan>(here.data(), Plan::weights.floats);
+    for (int device = 0; device < Sizes::devices; ++device)
+      if (Sizes::is_here(all[0]->replica, device))
+        for_each_weight(device, [&]<std::size_t Parameter>() {
+          policy::template sum_of_processes<Plan, Parameter>(here[0] + Plan::weights.offset[Parameter],
+                                                             all[0]->done[0].value() - 1);
+        });
   }
   /// The weights of the shards of this process's replicas, and of all other processes', become those of all replicas.
   static void gather_weights(all_replicas const& all) {
@@ -78749,7 +78924,7 @@ class session : public session_shape<typename Job::described>,
     copied_.bring(replicas_[0]->weights.data());
     if (!replicas_[0]->weights.is_shared()) policy::template given_weights<first_plan>(replicas_[0]->weights.data());
     for (int i = 0; i < sizes::replicas_here(); ++i) {
-      if (i > 0) copy_weights(*replicas_[0], *replicas_[i]);
+      if (sizes::replicas > 1 && i > 0) copy_weights(*replicas_[0], *replicas_[i]);
       replicas_[i]->copied.fill(0);
     }
     bool const are_copied = copied_.exist() && !copied_.are_new();
@@ -80524,6 +80699,9 @@ using predictor = typename Verdict::template model<detail::predictor_or_stand_in
 
 namespace stagecraft::trainers {
 
+/// False while a process leaves warnings to another one that has the same to say.
+inline bool warns = true;
+
 /// The number of steps of each replica: the batches that are asked for, or all, shared out evenly. As in Keras on IPU,
 /// leftover batches are skipped, with a warning. Errors: E4003 if more batches are asked for (0: all) than there are,
 /// E4041 if some replica would have none.
@@ -80536,7 +80714,7 @@ namespace stagecraft::trainers {
     throw_data_error("E4041", "%s: expected at least %d batches, one for each replica, found %d",
                      asked > 0 ? option : argument, replicas, taken);
   int const left = taken % replicas;
-  if (left != 0)
+  if (left != 0 && warns)
     std::fprintf(stderr, "stagecraft: %d batches are not a multiple of the %d replicas; %s left out\n", taken, replicas,
                  left == 1 ? "the last one is" : "the last ones are");
   return taken / replicas;
@@ -80555,7 +80733,7 @@ namespace stagecraft::trainers {
     throw_data_error(
         "E4018", "gradient_accumulation_steps_per_replica: expected a divisor of the epoch's %d batches%s, found %d",
         steps, whose, accumulation_steps);
-  if (steps < wanted)
+  if (steps < wanted && warns)
     std::fprintf(stderr,
                  "stagecraft: steps_per_execution %d is more than the %d steps there are; %d are executed at once\n",
                  wanted, steps_of_epoch, steps);

@@ -9,21 +9,16 @@ import json
 import pathlib
 import shutil
 import socket
-import struct
 import subprocess
 import sys
 import tempfile
 import threading
 import time
 
-TOOL, FOLDER, NGINX, CONFIG = sys.argv[1], pathlib.Path(sys.argv[2]), sys.argv[3], pathlib.Path(sys.argv[4])
+from running_server import Server, check, join, make_version, whole_test
+
+NGINX, CONFIG = sys.argv[3], pathlib.Path(sys.argv[4])
 ROW = {"pixels": [[0, 51, 102], [153, 204, 255]], "size": [0.5, -1]}
-failures = []
-
-
-def check(what, condition, *details):
-    if not condition:
-        failures.append(f"{what}: {details}")
 
 
 def free_port():
@@ -32,30 +27,16 @@ def free_port():
         return one.getsockname()[1]
 
 
-def make_version(base, number):
-    """A version whose second score is another one for each number."""
-    beside = base / f"new-{number}"
-    beside.mkdir(parents=True)
-    shutil.copy(FOLDER / "scores" / "application.so", beside)
-    weights = bytearray((FOLDER / "scores" / "weights.safetensors").read_bytes())
-    weights[-4:] = struct.pack("<f", number)
-    (beside / "weights.safetensors").write_bytes(weights)
-    beside.rename(base / str(number))
-
-
 def begin_server(base, port):
-    server = subprocess.Popen([TOOL, "serve", "--rest_api_port", str(port), "--model", f"scores={base}", "--file_system_poll_wait_seconds", "0.05"],
-                              stdout=subprocess.PIPE, text=True)
-    for line in server.stdout:
-        if line.startswith("Exporting HTTP/REST API at:"):
-            return server
-    raise SystemExit("a server has ended")
+    server = Server("--rest_api_port", port, "--model", f"scores={base}", "--file_system_poll_wait_seconds", "0.05")
+    check("a server begins", server.port == port)
+    return server
 
 
 def run(scratch):
     bases, ports, front = [scratch / "a", scratch / "b"], [free_port(), free_port()], free_port()
     for base in bases:
-        make_version(base, 1)
+        make_version(base, 1, [1])
     servers = [begin_server(*each) for each in zip(bases, ports)]
     text = CONFIG.read_text()
     for name, port in ("8501", ports[0]), ("8511", ports[1]), ("8080", front):
@@ -71,7 +52,7 @@ def run(scratch):
         while not goes_on.is_set():
             try:
                 if connection is None:
-                    connection = http.client.HTTPConnection("127.0.0.1", front, timeout=60)
+                    connection = http.client.HTTPConnection("127.0.0.1", front, timeout=30)
                 connection.request("POST", "/v1/models/scores:predict", json.dumps({"instances": [ROW]}))
                 response = connection.getresponse()
                 found = json.loads(response.read())
@@ -91,23 +72,21 @@ def run(scratch):
                 break
             except OSError:
                 time.sleep(0.05)
-        callers = [threading.Thread(target=call) for _ in range(8)]
+        callers = [threading.Thread(target=call, daemon=True) for _ in range(8)]
         for each in callers:
             each.start()
         time.sleep(1)
         for i, base in enumerate(bases):
-            make_version(base, 2)
+            make_version(base, 2, [2])
             time.sleep(0.7)
             shutil.rmtree(base / "1")
-            servers[i].terminate()
-            check("a server's end", servers[i].wait(timeout=60) == 0)
+            servers[i].end()
             servers[i] = begin_server(base, ports[i])
             time.sleep(1.5)
         count = len(versions)
         time.sleep(0.5)
         goes_on.set()
-        for each in callers:
-            each.join()
+        join(callers)
         check("no request is lost", not wrong, len(wrong), wrong[:3])
         check("both versions, and then the later one", len(set(versions)) == 2 and len(set(versions[count:])) == 1 and len(versions) > 100, len(versions), set(versions))
         print(f"{len(versions)} answers")
@@ -116,14 +95,8 @@ def run(scratch):
         balancer.terminate()
         balancer.wait(timeout=60)
         for server in servers:
-            server.terminate()
-            server.wait(timeout=60)
+            server.end()
 
 
-with tempfile.TemporaryDirectory() as folder:
+with whole_test(250), tempfile.TemporaryDirectory() as folder:
     run(pathlib.Path(folder))
-
-for failure in failures:
-    print(failure)
-print(f"{len(failures)} failures")
-sys.exit(1 if failures else 0)

@@ -4,7 +4,6 @@ without gRPC.
 
     check_grpc.py <the program> <folder with scores/> <the client>
 """
-import contextlib
 import http.client
 import json
 import os
@@ -15,55 +14,25 @@ import sys
 import tempfile
 import time
 
-TOOL, FOLDER, CLIENT = sys.argv[1], pathlib.Path(sys.argv[2]), sys.argv[3]
+from running_server import FOLDER, MOST_SECONDS, TOOL, Server, check, whole_test
+from running_server import serve as serve_with
+
+CLIENT = sys.argv[3]
+MODEL = ("--model_name", "scores", "--model_base_path", FOLDER / "scores")
 ROW = {"pixels": [[0, 51, 102], [153, 204, 255]], "size": [0.5, -1]}
-failures = []
 
 
-def check(what, condition, *details):
-    if not condition:
-        failures.append(f"{what}: {details}")
+def serve(*arguments):
+    return serve_with(*MODEL, *arguments, grpc="--grpc_port" in arguments)
 
 
 def command(tool, *arguments):
-    return [tool, "serve", "--rest_api_port", "0", "--model_name", "scores", "--model_base_path", str(FOLDER / "scores"),
-            *map(str, arguments)]
+    return [tool, "serve", "--rest_api_port", "0", *map(str, MODEL), *map(str, arguments)]
 
 
-class Server:
-    """A server; `rest` and `grpc` are its ports."""
-
-    def __init__(self, *arguments):
-        self.process = subprocess.Popen(command(TOOL, *arguments), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        self.rest = self.grpc = 0
-        for line in self.process.stdout:
-            if line.startswith("Exporting HTTP/REST API at:"):
-                self.rest = int(line.split(" ")[3].rsplit(":", 1)[1])
-                if "--grpc_port" not in arguments:
-                    return
-            if line.startswith("Running gRPC ModelServer at "):
-                self.grpc = int(line.split(" ")[4].rsplit(":", 1)[1])
-                return
-        raise RuntimeError(f"the server has ended: {self.process.stderr.read()}")
-
-    def client(self, what, *arguments, **environment):
-        return subprocess.run([CLIENT, f"localhost:{self.grpc}", what, *map(str, arguments)], text=True, timeout=120,
-                              env={**os.environ, **environment}, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
-
-    def end(self):
-        self.process.terminate()
-        out, err = self.process.communicate(timeout=120)
-        check("end", self.process.returncode == 0 and "all requests are answered" in out, self.process.returncode, out, err)
-
-
-@contextlib.contextmanager
-def serve(*arguments):
-    server = Server(*arguments)
-    try:
-        yield server
-    finally:
-        if server.process.poll() is None:
-            server.end()
+def call(server, what, *arguments, **environment):
+    return subprocess.run([CLIENT, f"localhost:{server.grpc}", what, *map(str, arguments)], text=True, timeout=120,
+                          env={**os.environ, **environment}, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
 
 
 def maps_of(server):
@@ -72,10 +41,10 @@ def maps_of(server):
 
 def check_calls():
     with serve("--grpc_port", 0) as server:
-        connection = http.client.HTTPConnection("127.0.0.1", server.rest, timeout=60)
+        connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=MOST_SECONDS)
         connection.request("POST", "/v1/models/scores:predict", json.dumps({"instances": [ROW]}))
         first = json.loads(connection.getresponse().read())["predictions"][0]
-        done = server.client("calls", first["class"], *first["scores"], GRPC_CLIENT_FOLDER=str(FOLDER / "scores"))
+        done = call(server, "calls", first["class"], *first["scores"], GRPC_CLIENT_FOLDER=str(FOLDER / "scores"))
         check("calls", done.returncode == 0, done.stdout)
         connection.request("GET", "/metrics")
         metrics = connection.getresponse().read().decode()
@@ -89,10 +58,10 @@ def check_calls():
 
 def check_limits():
     with serve("--grpc_port", 0, "--max_body_bytes", 60) as server:
-        done = server.client("refused", 8)
+        done = call(server, "refused", 8)
         check("a large message", done.returncode == 0, done.stdout)
     with serve("--grpc_port", 0, "--max_bytes_in_flight", 50) as server:
-        done = server.client("refused", 14)
+        done = call(server, "refused", 14)
         check("many bytes", done.returncode == 0, done.stdout)
 
 
@@ -106,12 +75,12 @@ def check_security(scratch):
         for what, status, environment in (("token", 0, {**tls, "GRPC_CLIENT_TOKEN": "a secret"}),
                                           ("another token", 16, {**tls, "GRPC_CLIENT_TOKEN": "a secreT"}), ("no token", 16, tls),
                                           ("no TLS", 14, {})):
-            done = server.client("refused", status, **environment)
+            done = call(server, "refused", status, **environment)
             check(what, done.returncode == 0, done.stdout)
 
 
 def check_end():
-    server = Server("--grpc_port", 0)
+    server = Server(*MODEL, "--grpc_port", 0, grpc=True)
     with subprocess.Popen([CLIENT, f"localhost:{server.grpc}", "load"], stdout=subprocess.PIPE, text=True) as client:
         check("begun", client.stdout.readline() == "begun\n")
         time.sleep(0.3)
@@ -119,7 +88,7 @@ def check_end():
         out = client.communicate(timeout=120)[0]
         check("load", client.returncode == 0, out)
     # A call that waits for others in its batch when the end comes is answered.
-    server = Server("--grpc_port", 0, "--batch_timeout_micros", 1500000)
+    server = Server(*MODEL, "--grpc_port", 0, "--batch_timeout_micros", 1500000, grpc=True)
     with subprocess.Popen([CLIENT, f"localhost:{server.grpc}", "refused", "0"], stdout=subprocess.PIPE, text=True) as client:
         time.sleep(0.5)
         server.end()
@@ -136,14 +105,9 @@ def check_without(scratch):
         (scratch / "stagecraft_grpc.so").write_text("no module")
 
 
-with tempfile.TemporaryDirectory() as folder:
+with whole_test(500), tempfile.TemporaryDirectory() as folder:
     check_calls()
     check_limits()
     check_security(pathlib.Path(folder))
     check_end()
     check_without(pathlib.Path(folder))
-
-for failure in failures:
-    print(failure)
-print(f"{len(failures)} failures")
-sys.exit(1 if failures else 0)

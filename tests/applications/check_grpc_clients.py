@@ -13,7 +13,6 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import threading
 
 import grpc
 import numpy
@@ -26,15 +25,10 @@ from tensorflow_serving.apis import (classification_pb2, get_model_metadata_pb2,
 from tritonclient.grpc import service_pb2
 from tritonclient.utils import np_to_triton_dtype, shared_memory
 
-TOOL, FOLDER = sys.argv[1], sys.argv[2]
-failures = []
+from running_server import FOLDER, check, serve, together, whole_test
+
 PIXELS = numpy.array([[[0, 51, 102], [153, 204, 255]]] * 5)
 SIZE = numpy.array([[0.5, -1]] * 5)
-
-
-def check(what, condition, *details):
-    if not condition:
-        failures.append(f"{what}: {details}")
 
 
 def refused(what, code, text, call):
@@ -174,7 +168,8 @@ def check_triton(port, first):
               error is None and result.get_response().id == str(i) and (result.as_numpy("scores") == first["scores"]).all(), i, error)
     client.stop_stream()
     counts = client.get_inference_statistics("scores", as_json=True)["model_stats"][0]
-    check("statistics", int(counts["inference_count"]) >= 100 and int(counts["inference_stats"]["success"]["count"]) >= 30, counts)
+    check("statistics", int(counts["inference_count"]) >= 100 and int(counts["inference_stats"]["success"]["count"]) >= 30 and
+          int(counts["inference_stats"]["queue"]["count"]) >= 30, counts)
     refused("model", grpc.StatusCode.NOT_FOUND, "Request for unknown model: 'none' is not found", lambda: client.infer("none", inputs(PIXELS, SIZE)))
     refused("texts", grpc.StatusCode.INVALID_ARGUMENT, "which is not taken", lambda: client.infer("scores", inputs(numpy.full((5, 2, 3), b"a", object), SIZE)))
     client.unload_model("scores")
@@ -207,17 +202,13 @@ def check_triton(port, first):
     # Many callers at once.
     wrong = []
 
-    def call():
+    def call(_):
         own = triton.InferenceServerClient(f"localhost:{port}")
         for _ in range(50):
             if (own.infer("scores", inputs(PIXELS.astype("uint8"), SIZE)).as_numpy("scores") != first["scores"]).any():
                 wrong.append(1)
 
-    callers = [threading.Thread(target=call) for _ in range(16)]
-    for each in callers:
-        each.start()
-    for each in callers:
-        each.join()
+    together(16, call)()
     check("callers", not wrong, len(wrong))
 
 
@@ -329,14 +320,9 @@ def configured_server():
         (folder / "texts" / "config.pbtxt").write_text('input { name: "pixels" data_type: TYPE_STRING dims: [ 1 ] }')
         (folder / "both" / "1").mkdir(parents=True)
         (folder / "both" / "config.pbtxt").write_text(ENSEMBLE)
-        own = subprocess.Popen([TOOL, "serve", "--rest_api_port", "0", "--grpc_port", "0", "--model", f"numbers={FOLDER}/scores", "--model", f"texts={folder}/texts",
-                                "--model", f"both={folder}/both", "--trace_file", f"{folder}/trace.json"], stdout=subprocess.PIPE, text=True)
-        try:
-            yield tuple(next(int(line.split(" ")[place].rsplit(":", 1)[1]) for line in own.stdout if line.startswith(begin))
-                        for place, begin in ((3, "Exporting HTTP/REST API at:"), (4, "Running gRPC ModelServer at ")))
-        finally:
-            own.terminate()
-            check("end", own.wait(timeout=60) == 0, own.returncode)
+        with serve("--grpc_port", "0", "--model", f"numbers={FOLDER}/scores", "--model", f"texts={folder}/texts", "--model", f"both={folder}/both",
+                   "--trace_file", f"{folder}/trace.json", grpc=True) as own:
+            yield own.port, own.grpc
 
 
 def messages_of(files, package):
@@ -388,28 +374,17 @@ def check_protocol(folder):
             check("a member", numbers == theirs.get(name, {}).get(member), name, member, numbers, theirs.get(name, {}).get(member))
 
 
-if len(sys.argv) > 3:
-    check_protocol(sys.argv[3])
-server = subprocess.Popen([TOOL, "serve", "--rest_api_port", "0", "--grpc_port", "0", "--model_name", "scores", "--model_base_path", f"{FOLDER}/scores",
-                           "--model_control_mode", "explicit", "--allow_shared_memory"],
-                          stdout=subprocess.PIPE, text=True)
-try:
-    port = next(int(line.split(" ")[4].rsplit(":", 1)[1]) for line in server.stdout if line.startswith("Running gRPC ModelServer at "))
-    first = check_tensorflow(port)
-    check_triton(port, first)
-    for ask in scores_of_tensorflow, scores_of_triton:
-        check("the page's example", (ask(f"localhost:{port}", PIXELS.astype("uint8"), SIZE.astype("float32")) == first["scores"]).all(), ask)
-finally:
-    server.terminate()
-    check("end", server.wait(timeout=60) == 0, server.returncode)
-
-with configured_server() as (rest_port, port):
-    check_configured(port)
-    check_rest(rest_port)
+with whole_test(500):
     if len(sys.argv) > 3:
-        check_page(port)
-
-for failure in failures:
-    print(failure)
-print(f"{len(failures)} failures")
-sys.exit(1 if failures else 0)
+        check_protocol(sys.argv[3])
+    with serve("--grpc_port", "0", "--model_name", "scores", "--model_base_path", f"{FOLDER}/scores", "--model_control_mode", "explicit",
+               "--allow_shared_memory", grpc=True) as server:
+        first = check_tensorflow(server.grpc)
+        check_triton(server.grpc, first)
+        for ask in scores_of_tensorflow, scores_of_triton:
+            check("the page's example", (ask(f"localhost:{server.grpc}", PIXELS.astype("uint8"), SIZE.astype("float32")) == first["scores"]).all(), ask)
+    with configured_server() as (rest_port, port):
+        check_configured(port)
+        check_rest(rest_port)
+        if len(sys.argv) > 3:
+            check_page(port)

@@ -18,88 +18,28 @@ import socket
 import ssl
 import struct
 import subprocess
-import sys
 import tempfile
 import threading
 import time
 import zlib
 
-TOOL, FOLDER = sys.argv[1], pathlib.Path(sys.argv[2])
-failures = []
+from running_server import FOLDER, MOST_SECONDS, TOOL, Server, check, join, make_version, serve, together, whole_test
+
 ROW = {"pixels": [[0, 51, 102], [153, 204, 255]], "size": [0.5, -1]}
 PREDICT = "/v1/models/scores:predict"
 BOMB = gzip.compress(bytes(50000000), 9)
 
 
-def check(what, condition, *details):
-    if not condition:
-        failures.append(f"{what}: {details}")
-
-
-class Server:
-    def __init__(self, *arguments):
-        self.process = subprocess.Popen([TOOL, "serve", "--rest_api_port", "0", *map(str, arguments)], stdout=subprocess.PIPE,
-                                        stderr=subprocess.PIPE, text=True)
-        self.lines = []
-        for line in self.process.stdout:
-            self.lines.append(line)
-            if line.startswith("Exporting HTTP/REST API at:"):
-                self.host, port = line.split(" ")[3].removeprefix("at:").split(":")
-                self.port = int(port)
-                return
-        raise RuntimeError(f"the server has ended: {self.process.stderr.read()}")
-
-    def ask(self, method, path, body=None, headers=None, context=None):
-        make = http.client.HTTPConnection if context is None else http.client.HTTPSConnection
-        connection = make(self.host, self.port, timeout=60, **({} if context is None else {"context": context}))
-        with contextlib.closing(connection):
-            connection.request(method, path, body if body is None or isinstance(body, (str, bytes)) else json.dumps(body), headers or {})
-            response = connection.getresponse()
-            data = response.read()
-            self.headers = response.headers
-        try:
-            return response.status, json.loads(data)
-        except ValueError:
-            return response.status, data
-
-    def end(self):
-        self.process.terminate()
-        out, err = self.process.communicate(timeout=120)
-        check("end", self.process.returncode == 0 and "all requests are answered" in out, self.process.returncode, out, err)
-        return err
-
-
 def until_closed(connection):
     """What comes until the other end closes the connection."""
     found = b""
-    connection.settimeout(60)
+    connection.settimeout(MOST_SECONDS)
     try:
         while part := connection.recv(65536):
             found += part
     except ConnectionError:
         pass
     return found
-
-
-@contextlib.contextmanager
-def serve(*arguments):
-    server = Server(*arguments)
-    try:
-        yield server
-    finally:
-        if server.process.poll() is None:
-            server.end()
-
-
-def make_version(base, number, change=0):
-    folder, beside = base / str(number), base / f"new-{number}"
-    beside.mkdir(parents=True)
-    shutil.copy(FOLDER / "scores" / "application.so", beside)
-    weights = bytearray((FOLDER / "scores" / "weights.safetensors").read_bytes())
-    for i in range(change):
-        weights[-4 * (i + 1):len(weights) - 4 * i] = struct.pack("<f", 0.3 * (i + 1))
-    (beside / "weights.safetensors").write_bytes(weights)
-    beside.rename(folder)
 
 
 def check_apis(server):
@@ -203,7 +143,7 @@ def check_apis(server):
     check("KServe: more bytes", status == 400 and "4 bytes behind the JSON belong to no input" in found["error"], status, found)
 
     # curl, and what is counted.
-    out = subprocess.run(["curl", "-s", "-d", json.dumps({"instances": [ROW]}), f"http://127.0.0.1:{server.port}{PREDICT}"], stdout=subprocess.PIPE).stdout
+    out = subprocess.run(["curl", "-s", "-d", json.dumps({"instances": [ROW]}), f"http://127.0.0.1:{server.port}{PREDICT}"], stdout=subprocess.PIPE, timeout=60).stdout
     check("curl", json.loads(out)["predictions"][0] == first, out)
     check_clients(server, first)
     for path in "/monitoring/prometheus/metrics", "/metrics":
@@ -270,7 +210,7 @@ def check_values(base):
         for how, expected in ("literal", "[NaN"), ("text", '["NaN"'), ("null", "[null"), ("error", "output 'scores' holds NaN, which JSON does not have"), \
                 ("other", "'non_finite' is \\\"other\\\", expected literal, text, null or error"):
             for path, body in (PREDICT, {**nan, "non_finite": how}), ("/v2/models/scores/infer", {**infer, "parameters": {"non_finite": how}}):
-                with contextlib.closing(http.client.HTTPConnection(server.host, server.port, timeout=60)) as connection:
+                with contextlib.closing(http.client.HTTPConnection(server.host, server.port, timeout=MOST_SECONDS)) as connection:
                     connection.request("POST", path, json.dumps(body))
                     response = connection.getresponse()
                     text = response.read().decode()
@@ -353,13 +293,13 @@ def check_limits(base):
                "--batch_timeout_micros", 4000000, "--max_enqueued_calls", 1, "--rest_api_timeout_in_ms", 2000) as server:
         status, found = server.ask("POST", PREDICT, "[" + "1, " * 5000 + "1]")
         check("large", status == 413 and "error" in found, status, found)
-        with socket.create_connection(("127.0.0.1", server.port), timeout=60) as slow:
+        with socket.create_connection(("127.0.0.1", server.port), timeout=MOST_SECONDS) as slow:
             slow.sendall(b"POST /v1/models/scores:predict HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n\r\n{")
             check("slow", until_closed(slow).startswith(b"HTTP/1.1 408"))
         # A byte now and then is no progress: the time is the whole request's, headers and all.
         for what, sent in ("slow headers", b"POST /v1/models/scores:predict HTTP/1.1\r\nHost: a\r\n"), \
                 ("a slow body", b"POST /v1/models/scores:predict HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n\r\n"):
-            with socket.create_connection(("127.0.0.1", server.port), timeout=60) as slow:
+            with socket.create_connection(("127.0.0.1", server.port), timeout=MOST_SECONDS) as slow:
                 slow.sendall(sent)
                 sent_bytes = 0  # six in those 300 ms
                 with contextlib.suppress(OSError):
@@ -378,20 +318,16 @@ def check_limits(base):
                                      ("a form", 415, b"POST /v2 HTTP/1.1\r\nHost: a\r\nContent-Type: multipart/form-data; boundary=x\r\nContent-Length: %d\r\n\r\n" % len(body)),
                                      ("ranges", 400, b"GET /v2 HTTP/1.1\r\nHost: a\r\nRange: bytes=0-9,0-9\r\n\r\n"),
                                      ("packed", 400, b"POST /v2 HTTP/1.1\r\nHost: a\r\nContent-Encoding: gzip\r\nContent-Length: %d\r\n\r\n" % len(body))):
-            with socket.create_connection(("127.0.0.1", server.port), timeout=60) as connection:
+            with socket.create_connection(("127.0.0.1", server.port), timeout=MOST_SECONDS) as connection:
                 with contextlib.suppress(OSError):
                     connection.sendall(head + body)
                 found = until_closed(connection)
                 check(what, found.startswith(b"HTTP/1.1 %d" % expected) and found.count(b"HTTP/1.1") == 1, found)
-        with socket.create_connection(("127.0.0.1", server.port), timeout=60) as cut:
+        with socket.create_connection(("127.0.0.1", server.port), timeout=MOST_SECONDS) as cut:
             cut.sendall(b"POST /v1/models/scores:predict HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n\r\n{")
         # The first sample waits longer for others than its call may take, and no other call may wait meanwhile.
         answers = []
-        callers = [threading.Thread(target=lambda: answers.append(server.ask("POST", PREDICT, {"instances": [ROW]})[0])) for _ in range(2)]
-        for caller in callers:
-            caller.start()
-        for caller in callers:
-            caller.join()
+        together(2, lambda _: answers.append(server.ask("POST", PREDICT, {"instances": [ROW]})[0]))()
         check("queue and time", sorted(answers) == [503, 504], answers)
         check("afterwards", server.ask("POST", PREDICT, {"instances": [ROW, ROW, ROW]})[0] == 200)
 
@@ -469,7 +405,7 @@ def check_framing(base):
             for what, status, request in refused:
                 if piece == 7 and len(request) > 1000:
                     continue
-                with socket.create_connection(("127.0.0.1", server.port), timeout=60) as connection:
+                with socket.create_connection(("127.0.0.1", server.port), timeout=MOST_SECONDS) as connection:
                     connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
                     with contextlib.suppress(OSError):
                         for i in range(0, len(request) + len(hidden), piece):
@@ -478,7 +414,7 @@ def check_framing(base):
                     check(what, found.startswith(b"HTTP/1.1 %d " % status) and found.count(b"HTTP/1.1 ") == 1 and b"Connection: close\r\n" in found,
                           piece, found)
         for what, status, count, request in taken:
-            with socket.create_connection(("127.0.0.1", server.port), timeout=60) as connection:
+            with socket.create_connection(("127.0.0.1", server.port), timeout=MOST_SECONDS) as connection:
                 connection.sendall(request)
                 found = b""
                 if status == 100:
@@ -488,7 +424,7 @@ def check_framing(base):
                 connection.sendall(hidden)
                 found += until_closed(connection)  # as nothing follows
                 check(what, found.startswith(b"HTTP/1.1 %d " % status) and found.count(b"HTTP/1.1 ") == count, found)
-        with contextlib.closing(http.client.HTTPConnection("127.0.0.1", server.port, timeout=60)) as connection:
+        with contextlib.closing(http.client.HTTPConnection("127.0.0.1", server.port, timeout=MOST_SECONDS)) as connection:
             for _ in range(2):
                 connection.request("HEAD", "/v2/health/live")
                 answer = connection.getresponse()
@@ -497,7 +433,7 @@ def check_framing(base):
             answer = connection.getresponse()
             check("a packed answer", answer.headers["Content-Encoding"] == "gzip" and len(json.loads(gzip.decompress(answer.read()))["predictions"]) == 500)
         # Half of a connection may be closed before the answer comes.
-        with socket.create_connection(("127.0.0.1", server.port), timeout=60) as connection:
+        with socket.create_connection(("127.0.0.1", server.port), timeout=MOST_SECONDS) as connection:
             connection.sendall(head + b"Content-Length: %d\r\n\r\n" % len(row) + row)
             connection.shutdown(socket.SHUT_WR)
             check("half", until_closed(connection).startswith(b"HTTP/1.1 200"))
@@ -509,7 +445,7 @@ def check_idle(base, context=None, arguments=(), count=1000, senders=100):
     resource.setrlimit(resource.RLIMIT_NOFILE, (limits[1], limits[1]))
     count = min(count, limits[1] - senders - 100)
     with serve("--model_name", "scores", "--model_base_path", base, *arguments) as server, contextlib.ExitStack() as stack:
-        idle = [stack.enter_context(socket.create_connection(("127.0.0.1", server.port), timeout=60)) for _ in range(count + senders)]
+        idle = [stack.enter_context(socket.create_connection(("127.0.0.1", server.port), timeout=MOST_SECONDS)) for _ in range(count + senders)]
         stopped = threading.Event()
 
         def send():
@@ -520,7 +456,7 @@ def check_idle(base, context=None, arguments=(), count=1000, senders=100):
                 if stopped.wait(0.05):
                     return
 
-        sender = threading.Thread(target=send)
+        sender = threading.Thread(target=send, daemon=True)
         if senders:
             sender.start()
         times = []
@@ -531,7 +467,7 @@ def check_idle(base, context=None, arguments=(), count=1000, senders=100):
             check("among idle ones", status == 200, found)
         stopped.set()
         if senders:
-            sender.join()
+            join([sender])
         check("idle connections", sorted(times)[98] < (1 if context else 0.1), sorted(times)[-5:])
     resource.setrlimit(resource.RLIMIT_NOFILE, limits)
 
@@ -541,26 +477,24 @@ def check_room(base):
     with serve("--model_name", "scores", "--model_base_path", base, "--max_connections", 3, "--rest_api_num_threads", 1,
                "--batch_timeout_micros", 1500000, "--max_enqueued_calls", 1) as server, contextlib.ExitStack() as stack:
         answers = []
-        caller = threading.Thread(target=lambda: answers.append(server.ask("POST", PREDICT, {"instances": [ROW]})[0]))
-        caller.start()
+        caller = together(1, lambda _: answers.append(server.ask("POST", PREDICT, {"instances": [ROW]})[0]))
         time.sleep(0.3)
         begin = time.time()
-        idle = [stack.enter_context(socket.create_connection(("127.0.0.1", server.port), timeout=60)) for _ in range(4)]
+        idle = [stack.enter_context(socket.create_connection(("127.0.0.1", server.port), timeout=MOST_SECONDS)) for _ in range(4)]
         for path in "/v2/health/live", "/v2/health/ready", "/v1/models/scores", "/metrics":
             check("health while all are busy", server.ask("GET", path)[0] == 200 and time.time() - begin < 1, path, time.time() - begin)
         check("the oldest is closed", idle[0].recv(1) == b"")
-        waiting = threading.Thread(target=lambda: answers.append(server.ask("POST", PREDICT, {"instances": [ROW]})[0]))
-        waiting.start()
+        waiting = together(1, lambda _: answers.append(server.ask("POST", PREDICT, {"instances": [ROW]})[0]))
         time.sleep(0.3)
         status, found = server.ask("POST", PREDICT, {"instances": [ROW]})
         check("more than may wait", status == 503 and "as many requests wait as may wait" in found["error"] and server.headers["Retry-After"] == "1", status, found)
-        caller.join()
-        waiting.join()
+        caller()
+        waiting()
         check("those that wait", answers == [200, 200], answers)
     # The end waits for answers, unless it is asked for twice.
     for count, code in (1, 0), (2, 1):
         server = Server("--model_name", "scores", "--model_base_path", base, "--batch_timeout_micros", 1500000)
-        with socket.create_connection(("127.0.0.1", server.port), timeout=60) as connection:
+        with socket.create_connection(("127.0.0.1", server.port), timeout=MOST_SECONDS) as connection:
             body = json.dumps({"instances": [ROW]}).encode()
             connection.sendall(b"POST %s HTTP/1.1\r\nHost: a\r\nContent-Length: %d\r\n\r\n" % (PREDICT.encode(), len(body)) + body)
             time.sleep(0.3)
@@ -569,9 +503,9 @@ def check_room(base):
                 server.process.terminate()
                 time.sleep(0.2)
             found = until_closed(connection)
-            server.process.communicate(timeout=60)
-            check("the end", server.process.returncode == code and found.startswith(b"HTTP/1.1 200") == (count == 1) and
-                  (count == 1 or time.time() - begin < 1), count, server.process.returncode, found, time.time() - begin)
+            found_code = server.wait()[0]
+            check("the end", found_code == code and found.startswith(b"HTTP/1.1 200") == (count == 1) and
+                  (count == 1 or time.time() - begin < 1), count, found_code, found, time.time() - begin)
 
 
 def check_files(base, scratch):
@@ -648,7 +582,7 @@ void* malloc(size_t size) {
     said = 0
     for most in (0, 1, 10, 100, 500, *range(1000, 6000, 250)):
         environment = os.environ | {"LD_PRELOAD": str(library), "MOST_ALLOCATIONS": str(most)}
-        found = subprocess.run([TOOL, "--version"], capture_output=True, text=True, env=environment)
+        found = subprocess.run([TOOL, "--version"], capture_output=True, text=True, env=environment, timeout=60)
         check("few allocations", found.returncode in (0, 1, 127) and "terminate" not in found.stderr and (found.returncode == 0 or found.stderr.strip()),
               most, found.returncode, found.stdout, found.stderr)
         said += "[E5226]" in found.stderr
@@ -674,44 +608,94 @@ int pthread_create(pthread_t* made, pthread_attr_t const* how, void* (*begin)(vo
     megabytes = [(1000, None), (400, None), *((most, None) for most in (193, 191, 190, 189, 172, 170, 110, 104, 100, 95, 90, 85, 80, 76, 50)), *((None, count) for count in range(9))]
     for most, threads in megabytes:
         what = f"{most} MB, {threads} threads"
-        environment = os.environ | ({"LD_PRELOAD": str(few_threads), "MOST_THREADS": str(threads)} if threads is not None else {})
-        limit = None if most is None else lambda: resource.setrlimit(resource.RLIMIT_AS, (most << 20, most << 20))
-        process = subprocess.Popen([TOOL, "serve", "--rest_api_port", "0", f"--model=scores={base}", "--file_system_poll_wait_seconds", "0.05"],
-                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, preexec_fn=limit, env=environment)
-        line = next((each for each in process.stdout if each.startswith("Exporting")), "")
-        if line:
-            port = int(line.split(" ")[3].split(":")[2])
+        environment = {"LD_PRELOAD": str(few_threads), "MOST_THREADS": str(threads)} if threads is not None else {}
+        server = Server(f"--model=scores={base}", "--file_system_poll_wait_seconds", "0.05", megabytes=most, environment=environment)
+        serves = server.port != 0
+        if serves:
             statuses = []
 
-            def call():
-                with contextlib.closing(http.client.HTTPConnection("127.0.0.1", port, timeout=60)) as own:
-                    try:
-                        own.request("POST", PREDICT, json.dumps({"instances": [ROW] * 100}))
-                        statuses.append(own.getresponse().status)
-                    except (ConnectionError, http.client.HTTPException):  # no memory even for an error
-                        statuses.append(503)
+            def call(_):
+                try:
+                    statuses.append(server.ask("POST", PREDICT, {"instances": [ROW] * 100})[0])
+                except (ConnectionError, http.client.HTTPException):  # no memory even for an error
+                    statuses.append(503)
 
-            callers = [threading.Thread(target=call) for _ in range(60)]  # more calls at a time than there may be threads
-            for caller in callers:
-                caller.start()
-            for caller in callers:
-                caller.join()
+            together(60, call)()  # more calls at a time than there may be threads
             check("many calls", len(statuses) == 60 and set(statuses) <= {200, 404, 503}, what, statuses)
             found = None
             for _ in range(20):  # memory that the calls have had is given back soon
-                with contextlib.suppress(OSError, http.client.HTTPException), contextlib.closing(http.client.HTTPConnection("127.0.0.1", port, timeout=60)) as connection:
-                    connection.request("GET", "/v2/health/live")
-                    found = connection.getresponse().status
+                with contextlib.suppress(ConnectionError, http.client.HTTPException):
+                    found = server.ask("GET", "/v2/health/live")[0]
                 if found == 200:
                     break
                 time.sleep(0.05)
             check("health after many calls", found == 200, what, found)
-            process.terminate()
-        out, err = process.communicate(timeout=60)
-        check("little memory", process.returncode == 0 if line else process.returncode in (1, 127) and err.strip() and "terminate" not in err,
-              what, process.returncode, out, err)
+            server.process.terminate()
+        code, out, err = server.wait()
+        check("little memory", code == 0 if serves else code in (1, 127) and err.strip() and "terminate" not in err, what, code, out, err)
         if most == 1000 or threads == 8:
-            check("enough memory and threads", line, what, err)
+            check("enough memory and threads", serves, what, err)
+
+
+def check_no_memory(base, scratch):
+    """While no allocation succeeds, connections are closed or answered, and none waits for memory that others hold; then all is as before."""
+    (scratch / "no_memory.c").write_text("""#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+extern void* __libc_malloc(size_t);
+static volatile char* fails;
+__attribute__((constructor)) static void begin(void) {
+  int file = open(getenv("NO_MEMORY"), O_RDWR);
+  void* shared = mmap(NULL, 1, PROT_READ, MAP_SHARED, file, 0);
+  if (shared != MAP_FAILED) fails = shared;
+  close(file);
+}
+void* malloc(size_t size) {
+  if (fails == NULL || *fails == 0) return __libc_malloc(size);
+  errno = ENOMEM;
+  return NULL;
+}
+""")
+    library, switch = scratch / "no_memory.so", scratch / "switch"
+    subprocess.run([os.environ.get("CXX", "c++"), "-x", "c", "-fPIC", "-shared", "-o", library, scratch / "no_memory.c"], check=True)
+    switch.write_bytes(b"\0")
+    body = json.dumps({"instances": [ROW]}).encode()
+    request = b"POST %s HTTP/1.1\r\nHost: a\r\nContent-Length: %d\r\n\r\n" % (PREDICT.encode(), len(body)) + body
+    with serve(f"--model=scores={base}", "--read_timeout_in_ms", 100000, "--file_system_poll_wait_seconds", 0.05,
+               environment={"LD_PRELOAD": str(library), "NO_MEMORY": str(switch)}) as server, switch.open("r+b", buffering=0) as file:
+
+        def set_failing(fails):
+            file.seek(0)
+            file.write(b"\1" if fails else b"\0")
+
+        for sent in len(request) - 1, 10, 0, len(request):
+            with contextlib.ExitStack() as stack:
+                waiting = [stack.enter_context(socket.create_connection(("127.0.0.1", server.port), timeout=10)) for _ in range(20)]
+                for each in waiting:
+                    each.sendall(request[:sent])
+                check("before", server.ask("GET", "/v2/health/live")[0] == 200)
+                set_failing(True)
+                late = stack.enter_context(socket.create_connection(("127.0.0.1", server.port), timeout=10))
+                late.sendall(b"GET /v2/health/live HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
+                time.sleep(0.1)
+                answers = []
+                for each in waiting:
+                    try:
+                        each.sendall(request[sent:])
+                        answers.append(each.recv(100)[9:12])
+                    except ConnectionError:
+                        answers.append(b"")
+                    except TimeoutError:
+                        answers.append(None)
+                check("without memory", set(answers) <= {b"", b"200", b"503"}, sent, answers)
+                set_failing(False)
+                if None in answers:
+                    server.report("it waits for memory")
+                check("a late one", until_closed(late)[9:12] in (b"", b"200", b"503"), sent)
+            check("afterwards", [server.ask("POST", PREDICT, {"instances": [ROW]})[0] for _ in range(3)] == [200] * 3 and
+                  server.ask("GET", "/v2/health/ready")[0] == 200, sent)
 
 
 def memory(server, what):
@@ -739,7 +723,7 @@ def check_memory(base):
         check("a large answer", status == 413 and "the answer would have more" in found["error"], status)
         # As long as one request is coming, another one may find too little room. Which is first is seen by the answer.
         for wait in 0.2, 1, 5, 20:
-            with socket.create_connection(("127.0.0.1", server.port), timeout=60) as first:
+            with socket.create_connection(("127.0.0.1", server.port), timeout=MOST_SECONDS) as first:
                 first.sendall(b"POST %s HTTP/1.1\r\nHost: a\r\nContent-Length: %d\r\n\r\n" % (PREDICT.encode(), len(body)) + body[:-1].encode())
                 time.sleep(wait)  # the server has read it by then, or the time after
                 status, found = server.ask("POST", PREDICT, {"instances": [ROW] * 10})
@@ -815,6 +799,8 @@ model_config_list {{
         for name in "first", "second":
             check("a model of a file", server.ask("POST", f"/v1/models/{name}:predict", {"instances": [ROW]})[0] == 200, name)
         check("batch_timeout_micros", time.time() - begin > 0.6, time.time() - begin)
+        found = server.ask("GET", "/v2/models/first/stats")[1]["model_stats"][0]["inference_stats"]["queue"]
+        check("what a call has waited", found["count"] == 1 and found["ns"] > 290000000, found)
         check("metrics of a file", server.ask("GET", "/here")[0] == 200 and server.ask("GET", "/metrics")[0] == 404)
         check("no effect", "batching.config, line 1: 'max_batch_size' has no effect" in server.end())
     with serve("--model_config_file", models, "--monitoring_config_file", write("none.config", "prometheus_config: { enable: false }")) as server:
@@ -874,7 +860,7 @@ def check_load(base):
     for caller in callers:
         caller.start()
     time.sleep(0.3)
-    make_version(base, 2, 4)
+    make_version(base, 2, [1.2, 0.9, 0.6, 0.3])
     deadline = time.time() + 60
     while not others and time.time() < deadline:
         time.sleep(0.02)
@@ -907,13 +893,12 @@ def check_load(base):
     while len(done) + len(others) < count + 20 and time.time() < deadline:
         time.sleep(0.02)
     goes_on.clear()
-    for caller in callers:
-        caller.join()
+    join(callers)
     servers[-1].end()
     check("after the end", len(done) + len(others) >= count + 20 and not wrong, wrong[:2])
 
 
-with tempfile.TemporaryDirectory() as scratch:
+with whole_test(540), tempfile.TemporaryDirectory() as scratch:
     scratch = pathlib.Path(scratch)
     with serve("--model_name", "scores", "--model_base_path", FOLDER / "scores", "--model", f"exported={FOLDER}/exported") as server:
         check_apis(server)
@@ -929,14 +914,10 @@ with tempfile.TemporaryDirectory() as scratch:
     check_files(FOLDER / "scores", scratch)
     check_few_allocations(scratch)
     check_little_memory(FOLDER / "scores", scratch)
+    check_no_memory(FOLDER / "scores", scratch)
     check_memory(FOLDER / "scores")
     check_security(FOLDER / "scores", scratch)
     check_own_time(scratch / "own")
     check_address(FOLDER / "scores")
     check_option_files(FOLDER / "scores", scratch)
     check_load(scratch / "models")
-
-for failure in failures:
-    print(failure)
-print(f"{len(failures)} failures")
-sys.exit(1 if failures else 0)

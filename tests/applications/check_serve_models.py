@@ -5,74 +5,22 @@ and traces.
     check_serve_models.py <the program> <folder with scores/>
 """
 import base64
-import contextlib
-import http.client
 import json
 import pathlib
 import shutil
 import struct
 import subprocess
-import sys
 import tempfile
-import threading
-import time
 
-TOOL, FOLDER = sys.argv[1], pathlib.Path(sys.argv[2])
+from running_server import FOLDER, TOOL, check, serve, together, until, whole_test
+
 PIXELS, SIZE = [[0, 51, 102], [153, 204, 255]], [0.5, -1]
 BYTES = bytes(x for row in PIXELS for x in row)
-failures = []
 
 
-def check(what, condition, *details):
-    if not condition:
-        failures.append(f"{what}: {details}")
-
-
-class Server:
-    def __init__(self, *arguments):
-        self.process = subprocess.Popen([TOOL, "serve", "--rest_api_port", "0", *map(str, arguments)], stdout=subprocess.PIPE,
-                                        stderr=subprocess.PIPE, text=True)
-        for line in self.process.stdout:
-            if line.startswith("Exporting HTTP/REST API at:"):
-                self.port = int(line.split(" ")[3].rsplit(":", 1)[1])
-                return
-        raise RuntimeError(f"the server has ended: {self.process.stderr.read()}")
-
-    def ask(self, method, path, body=None, headers=None):
-        with contextlib.closing(http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)) as connection:
-            connection.request(method, path, body if body is None or isinstance(body, bytes) else json.dumps(body), headers or {})
-            response = connection.getresponse()
-            data = response.read()
-        return response.status, json.loads(data) if data else None
-
-    def predict(self, model, **inputs):
-        status, found = self.ask("POST", f"/v1/models/{model}:predict", {"inputs": inputs})
-        return found["outputs"] if status == 200 else (status, found["error"])
-
-    def end(self):
-        self.process.terminate()
-        out, err = self.process.communicate(timeout=120)
-        check("end", self.process.returncode == 0 and "all requests are answered" in out, self.process.returncode, out, err)
-        return err
-
-
-@contextlib.contextmanager
-def serve(*arguments):
-    server = Server(*arguments)
-    try:
-        yield server
-    finally:
-        if server.process.poll() is None:
-            server.end()
-
-
-def until(what, condition, seconds=60):
-    end = time.time() + seconds
-    while time.time() < end:
-        if condition():
-            return
-        time.sleep(0.02)
-    check(what, False, "not in time")
+def predict(server, model, **inputs):
+    status, found = server.ask("POST", f"/v1/models/{model}:predict", {"inputs": inputs})
+    return found["outputs"] if status == 200 else (status, found["error"])
 
 
 def refused(*arguments):
@@ -110,9 +58,9 @@ def check_ensembles(scratch):
     with serve(*models, "--model_control_mode", "explicit") as server:
         check("ready", server.ask("GET", "/v2/health/ready")[0] == 200)
         rows = [PIXELS, [[9, 8, 7], [6, 5, 4]]]
-        first = server.predict("scores", pixels=rows, size=[SIZE, SIZE])
-        expected = server.predict("second", pixels=rows, size=first["scores"])
-        found = server.predict("a_both", image=rows, size=[SIZE, SIZE])
+        first = predict(server, "scores", pixels=rows, size=[SIZE, SIZE])
+        expected = predict(server, "second", pixels=rows, size=first["scores"])
+        found = predict(server, "a_both", image=rows, size=[SIZE, SIZE])
         check("an ensemble", found == {"best": first["class"], "again": expected["scores"]}, found, first, expected)
         kserve = {"inputs": [{"name": "image", "shape": [2, 2, 3], "datatype": "FP32", "data": rows}, {"name": "size", "shape": [2, 2], "datatype": "FP32", "data": [SIZE, SIZE]}]}
         found = server.ask("POST", "/v2/models/a_both/versions/1/infer", {**kserve, "outputs": [{"name": "again"}]})[1]
@@ -132,13 +80,13 @@ def check_ensembles(scratch):
         check("statistics", found["inference_count"] == 4 and found["inference_stats"]["success"]["count"] == 2 and found["inference_stats"]["fail"]["count"] == 1, found)
         found = server.ask("GET", "/v2/models/scores/stats")[1]["model_stats"][0]
         check("statistics of a model", found["inference_count"] >= 6, found)
-        check("a wrong shape", server.predict("a_both", image=[[[1]]], size=[SIZE])[0] == 400)
+        check("a wrong shape", predict(server, "a_both", image=[[[1]]], size=[SIZE])[0] == 400)
         check("unload", server.ask("POST", "/v2/repository/models/second/unload")[0] == 200)
         check("not ready", server.ask("GET", "/v2/models/a_both/ready") == (503, {"name": "a_both", "ready": False}))
-        found = server.predict("a_both", image=rows, size=[SIZE, SIZE])
+        found = predict(server, "a_both", image=rows, size=[SIZE, SIZE])
         check("a model is missing", found == (503, "ensemble 'a_both': model 'second' has no version that is served"), found)
         check("load", server.ask("POST", "/v2/repository/models/second/load")[0] == 200)
-        check("again", server.predict("a_both", image=rows, size=[SIZE, SIZE])["again"] == expected["scores"])
+        check("again", predict(server, "a_both", image=rows, size=[SIZE, SIZE])["again"] == expected["scores"])
         check("unload all", server.ask("POST", "/v2/repository/models/a_both/unload", {"parameters": {"unload_dependents": True}})[0] == 200)
         index = {(each["name"], each["state"]) for each in server.ask("POST", "/v2/repository/index", {})[1]}
         check("all are unloaded", {state for name, state in index} == {"UNAVAILABLE"}, index)
@@ -160,12 +108,12 @@ ensemble_scheduling { step { model_name: "b_both" input_map { key: "image" value
         (scratch / "late").mkdir()
         (scratch / "beside").rename(scratch / "late" / "1")
         until("an ensemble of an ensemble", lambda: server.ask("GET", "/v2/health/ready")[0] == 200)
-        check("the same", server.predict("a_outer", image=rows, size=[SIZE, SIZE]) == expected["scores"])
+        check("the same", predict(server, "a_outer", image=rows, size=[SIZE, SIZE]) == expected["scores"])
         # A later version of the inner one names the outer one.
         (scratch / "both" / "config.pbtxt").write_text((scratch / "outer" / "config.pbtxt").read_text().replace("b_both", "a_outer"))
         (scratch / "both" / "2").mkdir()
         until("a later version", lambda: len(server.ask("GET", "/v2/models/b_both")[1]["versions"]) == 1 and server.ask("GET", "/v2/models/b_both")[1]["versions"] == ["2"])
-        found = server.predict("a_outer", image=rows, size=[SIZE, SIZE])
+        found = predict(server, "a_outer", image=rows, size=[SIZE, SIZE])
         check("it contains itself", found[0] == 500 and "contains itself" in found[1], found)
         check("it is not ready", server.ask("GET", "/v2/health/ready")[0] == 503)
 
@@ -197,11 +145,11 @@ def check_bytes(scratch):
     make_ensemble(scratch / "bytes_both", STEPS % ("TYPE_STRING", "1"))
     with serve("--model", f"scores={base}", "--model", f"numbers={FOLDER / 'scores'}", "--model", f"second={base}", "--model", f"both={scratch / 'bytes_both'}") as server:
         short = [[ord("a"), ord("b"), 0], [0, 0, 0]]
-        expected = server.predict("numbers", pixels=[PIXELS, short], size=[SIZE, SIZE])
+        expected = predict(server, "numbers", pixels=[PIXELS, short], size=[SIZE, SIZE])
         encoded = base64.b64encode(BYTES).decode()
-        found = server.predict("scores", pixels=[{"b64": encoded}, "ab"], size=[SIZE, SIZE])
+        found = predict(server, "scores", pixels=[{"b64": encoded}, "ab"], size=[SIZE, SIZE])
         check("b64 and a text", found == expected, found, expected)
-        check("without padding", server.predict("scores", pixels=[{"b64": encoded.rstrip("=")}, {"b64": "YWI"}], size=[SIZE, SIZE]) == expected)
+        check("without padding", predict(server, "scores", pixels=[{"b64": encoded.rstrip("=")}, {"b64": "YWI"}], size=[SIZE, SIZE]) == expected)
         found = server.ask("POST", "/v1/models/scores:predict", {"instances": [{"pixels": {"b64": encoded}, "size": SIZE}]})[1]["predictions"][0]
         check("in a row", found["scores"] == expected["scores"][0], found)
         packed = b"".join(struct.pack("<I", len(each)) + each for each in (BYTES, b"ab"))
@@ -217,12 +165,12 @@ def check_bytes(scratch):
         check("configuration", server.ask("GET", "/v2/models/scores/config")[1]["input"][0] == {"name": "pixels", "data_type": "TYPE_STRING", "dims": [1]})
         found = server.ask("GET", "/v1/models/scores/metadata")[1]["metadata"]["signature_def"]["signature_def"]["serving_default"]["inputs"]["pixels"]
         check("TensorFlow's metadata", found["dtype"] == "DT_STRING" and [d["size"] for d in found["tensor_shape"]["dim"]] == ["-1"], found)
-        found = server.predict("both", image=[{"b64": encoded}, "ab"], size=[SIZE, SIZE])
+        found = predict(server, "both", image=[{"b64": encoded}, "ab"], size=[SIZE, SIZE])
         check("an ensemble", found["best"] == expected["class"], found)
         for what, text, pixels in (("long", "has a text of 7 bytes, expected at most 6", "abcdefg"), ("b64", "unable to base64 decode", {"b64": "a*"}),
                                    ("half", "unable to base64 decode", {"b64": "YWI=YWI="}), ("key", "expected {\"b64\": \"...\"}", {"b46": ""}),
                                    ("numbers", "expected a text, or {\"b64\": \"...\"}", PIXELS)):
-            found = server.predict("scores", pixels=[pixels], size=[SIZE])
+            found = predict(server, "scores", pixels=[pixels], size=[SIZE])
             check("refused: " + what, found[0] == 400 and text in found[1], found)
         one = {"name": "size", "shape": [1, 2], "datatype": "FP32", "data": SIZE}
         for text, given in (("has datatype 'FP32', which is not taken: expected BYTES", {"shape": [1, 2, 3], "datatype": "FP32", "data": [PIXELS]}),
@@ -248,19 +196,15 @@ def check_instances(scratch):
     (base / "config.pbtxt").write_text('instance_group [ { count: 2 kind: KIND_CPU host_policy: "one" }, { } ]')
     cpu = min(pathlib.os.sched_getaffinity(0))
     with serve("--model", f"scores={base}", "--host_policy", f"one,cpu-cores={cpu}") as server:
-        expected = server.predict("scores", pixels=[PIXELS], size=[SIZE])
+        expected = predict(server, "scores", pixels=[PIXELS], size=[SIZE])
         wrong = []
 
-        def call():
+        def call(_):
             for _ in range(30):
-                if server.predict("scores", pixels=[PIXELS], size=[SIZE]) != expected:
+                if predict(server, "scores", pixels=[PIXELS], size=[SIZE]) != expected:
                     wrong.append(1)
 
-        callers = [threading.Thread(target=call) for _ in range(8)]
-        for each in callers:
-            each.start()
-        for each in callers:
-            each.join()
+        together(8, call)()
         check("instances", not wrong, len(wrong))
         found = server.ask("GET", "/v2/models/scores/stats")[1]["model_stats"][0]
         check("statistics of all", found["inference_count"] == 241, found)
@@ -269,6 +213,8 @@ def check_instances(scratch):
             allowed = next(line for line in (task / "status").read_text().splitlines() if line.startswith("Cpus_allowed_list"))
             pinned += allowed.split()[1] == str(cpu)
         check("pinned threads", pinned >= 2 or len(pathlib.os.sched_getaffinity(0)) == 1, pinned)
+    with serve("--model", f"scores={FOLDER / 'scores'}", "--numa") as server:  # as many instances as there are nodes
+        check("an instance for each node", predict(server, "scores", pixels=[PIXELS], size=[SIZE]) == expected)
     (base / "config.pbtxt").write_text('instance_group { host_policy: "none" }')
     with serve("--model", f"scores={base}") as server:
         found = server.ask("GET", "/v1/models/scores")[1]["model_version_status"][0]
@@ -300,7 +246,7 @@ def check_settings(scratch):
         check("of others", server.ask("GET", "/v2/models/other/trace/setting") == (200, traces))
         for _ in range(20):
             for model in "scores", "other":
-                server.predict(model, pixels=[PIXELS], size=[SIZE])
+                predict(server, model, pixels=[PIXELS], size=[SIZE])
         server.ask("POST", "/v2/models/scores/trace/setting", {"trace_rate": 1, "trace_count": 1})
         parent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
         server.ask("POST", "/v1/models/scores:predict", {"instances": [{"pixels": PIXELS, "size": SIZE}]}, {"traceparent": parent})
@@ -323,13 +269,8 @@ def check_settings(scratch):
         check("no file", found[0] == 400 and "trace file is not set" in found[1]["error"], found)
 
 
-with tempfile.TemporaryDirectory() as folder:
+with whole_test(500), tempfile.TemporaryDirectory() as folder:
     check_ensembles(pathlib.Path(folder))
     check_bytes(pathlib.Path(folder))
     check_instances(pathlib.Path(folder))
     check_settings(pathlib.Path(folder))
-
-for failure in failures:
-    print(failure)
-print(f"{len(failures)} failures")
-sys.exit(1 if failures else 0)

@@ -6,12 +6,10 @@ read again, models that clients load and unload, sequences of requests, and what
 """
 import contextlib
 import http.client
-import json
 import os
 import pathlib
 import random
 import re
-import shutil
 import struct
 import subprocess
 import sys
@@ -19,77 +17,26 @@ import tempfile
 import threading
 import time
 
-TOOL, FOLDER, SOURCE = sys.argv[1], pathlib.Path(sys.argv[2]), pathlib.Path(sys.argv[3])
+from running_server import FOLDER, MOST_SECONDS, TOOL, check, serve, together, until, whole_test
+from running_server import make_version as make_version_with
+
+SOURCE = pathlib.Path(sys.argv[3])
 ROW = {"pixels": [[0, 51, 102], [153, 204, 255]], "size": [0.5, -1]}
-failures = []
 
 
-def check(what, condition, *details):
-    if not condition:
-        failures.append(f"{what}: {details}")
+def predict(server, where):
+    status, found = server.ask("POST", f"/v1/models/{where}:predict", {"instances": [ROW]})
+    return found["predictions"][0]["scores"][1] if status == 200 else (status, found["error"])
 
 
-def until(what, condition, seconds=60):
-    end = time.time() + seconds
-    while time.time() < end:
-        if condition():
-            return
-        time.sleep(0.02)
-    check(what, False, "not in time")
-
-
-class Server:
-    def __init__(self, *arguments):
-        self.process = subprocess.Popen([TOOL, "serve", "--rest_api_port", "0", *map(str, arguments)], stdout=subprocess.PIPE,
-                                        stderr=subprocess.PIPE, text=True)
-        for line in self.process.stdout:
-            if line.startswith("Exporting HTTP/REST API at:"):
-                self.port = int(line.split(" ")[3].rsplit(":", 1)[1])
-                return
-        raise RuntimeError(f"the server has ended: {self.process.stderr.read()}")
-
-    def ask(self, method, path, body=None, headers=None):
-        with contextlib.closing(http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)) as connection:
-            connection.request(method, path, None if body is None else json.dumps(body), headers or {})
-            response = connection.getresponse()
-            data = response.read()
-            self.headers = response.headers
-        return response.status, json.loads(data) if data else None
-
-    def predict(self, where):
-        status, found = self.ask("POST", f"/v1/models/{where}:predict", {"instances": [ROW]})
-        return found["predictions"][0]["scores"][1] if status == 200 else (status, found["error"])
-
-    def states(self, model):
-        found = self.ask("GET", f"/v1/models/{model}")[1]
-        return {int(v["version"]): v["state"] for v in found.get("model_version_status", [])}
-
-    def end(self):
-        self.process.terminate()
-        out, err = self.process.communicate(timeout=120)
-        check("end", self.process.returncode == 0 and "all requests are answered" in out, self.process.returncode, out, err)
-        return err
-
-
-@contextlib.contextmanager
-def serve(*arguments):
-    server = Server(*arguments)
-    try:
-        yield server
-    finally:
-        if server.process.poll() is None:
-            server.end()
+def states(server, model):
+    found = server.ask("GET", f"/v1/models/{model}")[1]
+    return {int(v["version"]): v["state"] for v in found.get("model_version_status", [])}
 
 
 def make_version(base, number):
     """A version whose second score is another one for each number."""
-    beside = base / f"new-{number}"
-    beside.mkdir(parents=True)
-    shutil.copy(FOLDER / "scores" / "application.so", beside)
-    weights = bytearray((FOLDER / "scores" / "weights.safetensors").read_bytes())
-    weights[-4:] = struct.pack("<f", number)
-    (beside / "weights.safetensors").write_bytes(weights)
-    beside.rename(base / str(number))
+    make_version_with(base, number, [number])
 
 
 def config(base, policy="", labels=()):
@@ -111,53 +58,50 @@ def check_versions(scratch):
     wrong, goes_on = [], threading.Event()
     write(file, config(base, "specific { versions: 1 versions: 3 }", [("stable", 1), ("canary", 3)]))
     with serve("--model_config_file", file, "--model_config_file_poll_wait_seconds", 0.05, "--file_system_poll_wait_seconds", 0.05) as server:
-        by_number = {number: server.predict(f"scores/versions/{number}") for number in (1, 3)}
-        check("two versions", server.states("scores") == {1: "AVAILABLE", 3: "AVAILABLE"} and by_number[1] != by_number[3], by_number)
-        check("labels", server.predict("scores/labels/stable") == by_number[1] and server.predict("scores/labels/canary") == by_number[3])
-        check("the highest", server.predict("scores") == by_number[3])
-        check("another version", server.predict("scores/versions/2") == (404, "Servable not found for request: Specific(scores, 2)"))
-        check("another label", server.predict("scores/labels/x") == (400, "Unrecognized servable version label: x"))
+        by_number = {number: predict(server, f"scores/versions/{number}") for number in (1, 3)}
+        check("two versions", states(server, "scores") == {1: "AVAILABLE", 3: "AVAILABLE"} and by_number[1] != by_number[3], by_number)
+        check("labels", predict(server, "scores/labels/stable") == by_number[1] and predict(server, "scores/labels/canary") == by_number[3])
+        check("the highest", predict(server, "scores") == by_number[3])
+        check("another version", predict(server, "scores/versions/2") == (404, "Servable not found for request: Specific(scores, 2)"))
+        check("another label", predict(server, "scores/labels/x") == (400, "Unrecognized servable version label: x"))
         status, found = server.ask("GET", "/v1/models/scores/labels/stable/metadata")
         check("a label's metadata", found["model_spec"]["version"] == "1", found)
         check("KServe's versions", server.ask("GET", "/v2/models/scores")[1]["versions"] == ["1", "3"])
 
-        def call():
+        def call(_):
             while not goes_on.is_set():
-                found = server.predict("scores/labels/stable")
+                found = predict(server, "scores/labels/stable")
                 if not isinstance(found, float):
                     wrong.append(found)
 
-        callers = [threading.Thread(target=call) for _ in range(4)]
-        for each in callers:
-            each.start()
+        callers = together(4, call)
         # A canary becomes the stable version, and the former one goes, under load.
         write(file, config(base, "specific { versions: 1 versions: 3 }", [("stable", 3)]))
-        until("a label moves", lambda: server.predict("scores/labels/stable") == by_number[3])
+        until("a label moves", lambda: predict(server, "scores/labels/stable") == by_number[3])
         write(file, config(base, "latest { num_versions: 2 }", [("stable", 3)]))
-        until("the highest two", lambda: server.states("scores") == {1: "END", 2: "AVAILABLE", 3: "AVAILABLE"})
+        until("the highest two", lambda: states(server, "scores") == {1: "END", 2: "AVAILABLE", 3: "AVAILABLE"})
         write(file, config(base, "all {}", [("stable", 3)]))
-        until("all", lambda: set(server.states("scores").values()) == {"AVAILABLE"})
+        until("all", lambda: set(states(server, "scores").values()) == {"AVAILABLE"})
         make_version(base, 4)
-        until("one more", lambda: server.states("scores").get(4) == "AVAILABLE")
+        until("one more", lambda: states(server, "scores").get(4) == "AVAILABLE")
         # A label of a version that is not served, and a file that is none: everything stays.
         write(file, config(base, "all {}", [("stable", 9)]))
         time.sleep(0.3)
         write(file, "model_config_list {")
         time.sleep(0.3)
-        check("the label stays", server.predict("scores/labels/stable") == by_number[3])
+        check("the label stays", predict(server, "scores/labels/stable") == by_number[3])
         write(file, config(base, "latest {}"))
-        until("one", lambda: server.states("scores") == {1: "END", 2: "END", 3: "END", 4: "AVAILABLE"})
+        until("one", lambda: states(server, "scores") == {1: "END", 2: "END", 3: "END", 4: "AVAILABLE"})
         goes_on.set()
-        for each in callers:
-            each.join()
+        callers()
         check("no call is lost, but those with a label that is gone", all(each[1] == "Unrecognized servable version label: stable" for each in wrong), wrong[:3])
         # Without any folder the last version stays.
         base.rename(scratch / "gone")
         time.sleep(0.3)
-        check("the last one stays", isinstance(server.predict("scores"), float))
+        check("the last one stays", isinstance(predict(server, "scores"), float))
         (scratch / "gone").rename(base)
         write(file, "model_config_list {}")
-        until("no model", lambda: server.predict("scores") == (404, "Servable not found for request: Latest(scores)"))
+        until("no model", lambda: predict(server, "scores") == (404, "Servable not found for request: Latest(scores)"))
         err = server.end()
         check("said once", err.count("Request to assign label to version 9 of model scores, which is not currently available for inference [E5300]") == 1 and
               err.count("a message does not end [E5283]") == 1, err)
@@ -165,9 +109,9 @@ def check_versions(scratch):
     done = subprocess.run([TOOL, "serve", "--rest_api_port", "0", "--model_config_file", file], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=60)
     check("a wrong label at the beginning", done.returncode == 1 and "[E5300]" in done.stderr, done)
     with serve("--model_config_file", file, "--allow_version_labels_for_unavailable_models", "--file_system_poll_wait_seconds", 0.05) as server:
-        check("a label's version that is not there yet", server.predict("scores/labels/stable") == (404, "Servable not found for request: Specific(scores, 9)"))
+        check("a label's version that is not there yet", predict(server, "scores/labels/stable") == (404, "Servable not found for request: Specific(scores, 9)"))
         make_version(base, 9)
-        until("it comes", lambda: isinstance(server.predict("scores/labels/stable"), float))
+        until("it comes", lambda: isinstance(predict(server, "scores/labels/stable"), float))
 
 
 def check_control(scratch):
@@ -179,13 +123,13 @@ def check_control(scratch):
 
     with serve("--model", f"scores={base}", "--model_control_mode", "explicit") as server:
         check("index", index(server) == [("scores", "1", "READY", "")], index(server))
-        first = server.predict("scores")
+        first = predict(server, "scores")
         check("unload", server.ask("POST", "/v2/repository/models/scores/unload", {"parameters": {"unload_dependents": True}}) == (200, None))
         check("unloaded", index(server) == [("scores", "1", "UNAVAILABLE", "unloaded")] and index(server, ready=True) == [], index(server))
-        check("no model", server.predict("scores")[0] == 404 and server.ask("GET", "/v2/health/ready")[0] == 503)
+        check("no model", predict(server, "scores")[0] == 404 and server.ask("GET", "/v2/health/ready")[0] == 503)
         make_version(base, 2)
         check("load", server.ask("POST", "/v2/repository/models/scores/load") == (200, None))
-        check("loaded", index(server, ready=True) == [("scores", "2", "READY", "")] and server.predict("scores") != first)
+        check("loaded", index(server, ready=True) == [("scores", "2", "READY", "")] and predict(server, "scores") != first)
         for what, status, text, path, body in (("another", 404, "failed to load 'none', failed to poll from model repository", "none/load", {}),
                                                ("files", 400, "'file:1/x' is not taken", "scores/load", {"parameters": {"file:1/x": "a"}})):
             found = server.ask("POST", f"/v2/repository/models/{path}", body)
@@ -282,15 +226,12 @@ sequence_batching {
             if own != [{"class": [x]} for x in expected[stream]]:
                 wrong.append((own, expected[stream]))
 
-        callers = [threading.Thread(target=follow, args=(stream,)) for stream in range(streams)]
-        for each in callers:
-            each.start()
+        callers = together(streams, follow)
         time.sleep(0.02)
         make_version(base, 4)  # sequences go on with the version that they began with
-        for each in callers:
-            each.join()
+        callers()
         check("streams", not wrong, wrong[:1])
-        until("a new version", lambda: server.states("scores").get(3) == "END")
+        until("a new version", lambda: states(server, "scores").get(3) == "END")
         for what, text, more in (("an ended one", "must specify the START flag on the first request of the sequence", {"sequence_id": 1}),
                                  ("none", "must specify a non-zero or non-empty correlation ID", {}), ("the number of a text", "must specify the START flag", {"sequence_id": "1"})):
             found = infer(server, [("pixels", [2, 3], [0] * 6)], **more)
@@ -415,6 +356,29 @@ def check_shared_memory(scratch):
         memory.unlink()
 
 
+# The options of tensorflow_model_server and tritonserver.
+TENSORFLOW_OPTIONS = """
+port grpc_socket_path rest_api_port rest_api_num_threads rest_api_timeout_in_ms rest_api_enable_cors_support enable_batching
+allow_version_labels_for_unavailable_models batching_parameters_file enable_per_model_batching_parameters model_config_file
+model_config_file_poll_wait_seconds model_name model_base_path num_load_threads num_unload_threads max_num_load_retries load_retry_interval_micros
+file_system_poll_wait_seconds flush_filesystem_caches tensorflow_session_parallelism tensorflow_intra_op_parallelism tensorflow_inter_op_parallelism
+use_alts_credentials ssl_config_file platform_config_file per_process_gpu_memory_fraction saved_model_tags grpc_channel_arguments grpc_max_threads
+enable_model_warmup num_request_iterations_for_warmup version monitoring_config_file remove_unused_fields_from_bundle_metagraph prefer_tflite_model
+num_tflite_pools num_tflite_interpreters_per_pool enable_signature_method_name_check xla_cpu_compilation_enabled enable_profiler
+thread_pool_factory_config_file mixed_precision skip_initialize_tpu enable_grpc_healthcheck_service enable_serialization_as_tensor_content
+"""
+TRITON_OPTIONS = """
+model-repository model-control-mode repository-poll-secs load-model http-port http-address http-thread-count grpc-port grpc-address allow-http
+allow-grpc allow-metrics metrics-port metrics-address metrics-interval-ms grpc-use-ssl grpc-use-ssl-mutual grpc-server-cert grpc-server-key
+grpc-root-cert host-policy trace-config log-verbose log-info log-warning log-error log-format log-file exit-timeout-secs exit-on-error
+strict-readiness model-load-thread-count model-load-retry-count http-restricted-api grpc-restricted-protocol http-header-forward-pattern
+grpc-header-forward-pattern grpc-keepalive-time grpc-keepalive-timeout grpc-infer-allocation-pool-size grpc-infer-response-compression-level
+cache-config rate-limit rate-limit-resource backend-directory backend-config repoagent-directory buffer-manager-thread-count
+pinned-memory-pool-byte-size cuda-memory-pool-byte-size cuda-virtual-address-size min-supported-compute-capability model-namespacing
+disable-auto-complete-config model-config-name
+"""
+
+
 def check_page():
     """The tables of docs/serving.md and docs/cli.md are what there is: paths, options and gRPC's methods, all of them."""
     page = (SOURCE / "docs" / "serving.md").read_text()
@@ -436,26 +400,28 @@ def check_page():
     table = (SOURCE / "docs" / "cli.md").read_text().split("\n## serve\n")[1].split("\n## ")[0]
     named = {name for line in table.splitlines() if line.startswith("| `--") for name in re.findall(r"--[a-z_]+", line.split(" | ")[0])}
     check("options of the page", named == options, named ^ options)
+    # Each option of the two servers, by their own help, has its row; those that are said to be here are.
+    cells = [row.split(" | ") for row in rows]
+    for option in TENSORFLOW_OPTIONS.split() + TRITON_OPTIONS.split():
+        named = [cell for cell in cells if f"`--{option}`" in cell[0]]
+        check("an option of the page", len(named) == 1, option, named)
+        if named and named[0][1].startswith("here"):
+            check("an option that is here", f"--{option}" in options | {"--version", "--host-policy"}, option)
     methods = {name for file in (SOURCE / "tools" / "stagecraft" / "serve" / "grpc" / "protocol").glob("*.proto") for name in re.findall(r"rpc (\w+)", file.read_text())}
     words = {word.split(".")[-1] for row in rows for word in re.findall(r"`([\w.]+)`", row.split(" | ")[0])}
     check("gRPC's methods are on the page", methods <= words, methods - words)
 
 
 def http_text(server, path):
-    with contextlib.closing(http.client.HTTPConnection("127.0.0.1", server.port, timeout=60)) as connection:
+    with contextlib.closing(http.client.HTTPConnection("127.0.0.1", server.port, timeout=MOST_SECONDS)) as connection:
         connection.request("GET", path)
         return connection.getresponse().read().decode()
 
 
-with tempfile.TemporaryDirectory() as folder:
+with whole_test(500), tempfile.TemporaryDirectory() as folder:
     check_versions(pathlib.Path(folder))
     check_control(pathlib.Path(folder))
     check_sequences(pathlib.Path(folder))
     check_warm_up(pathlib.Path(folder))
     check_shared_memory(pathlib.Path(folder))
     check_page()
-
-for failure in failures:
-    print(failure)
-print(f"{len(failures)} failures")
-sys.exit(1 if failures else 0)

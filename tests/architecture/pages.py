@@ -5,8 +5,8 @@
 
 README has at most 180 lines, its first program is examples/00_first.cpp, its first command stands within the first 60
 lines; each model and each option of include/stagecraft/applications/ stands in the section "Applications" of
-docs/keras.md, with the layers and parameters that its header says; and each link of a page to a file, or to a heading
-of one, leads somewhere. Prints what does not hold.
+docs/keras.md, with the layers and parameters that its header says; each link of a page to a file, or to a heading
+of one, leads somewhere; and a page has at most 256 kB, which hosts of repositories still render. Prints what does not hold.
 """
 import functools
 import pathlib
@@ -17,6 +17,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 README = ROOT / "README.md"
 MOST_LINES = 180
 LAST_LINE_OF_FIRST_COMMAND = 60
+MOST_BYTES = 256_000
 LINK = re.compile(r"\]\(([^()\s]+)\)")
 
 
@@ -46,6 +47,12 @@ def problems_of_links(path):
             yield f"{path.relative_to(ROOT)}: the link {link} leads nowhere"
         elif fragment and file.suffix == ".md" and fragment not in anchors(file):
             yield f"{path.relative_to(ROOT)}: the link {link} names no heading of {file.relative_to(ROOT)}"
+
+
+def problems_of_size(path):
+    size = path.stat().st_size
+    if size > MOST_BYTES:
+        yield f"{path.relative_to(ROOT)} has {size} bytes, more than {MOST_BYTES}, beyond which hosts do not render it"
 
 
 def problems_of_readme():
@@ -95,7 +102,7 @@ def pages():
 
 
 def main():
-    found = [*problems_of_readme(), *problems_of_applications(*applications()), *(text for path in pages() for text in problems_of_links(path))]
+    found = [*problems_of_readme(), *problems_of_applications(*applications()), *(text for path in pages() for check in (problems_of_links, problems_of_size) for text in check(path))]
     print("\n".join(found) if found else "the pages hold")
     return 1 if found else 0
 

@@ -24,7 +24,8 @@ Clang where a deleted constructor takes the list. It is needed for
   would print three errors, since layers inherit it;
 - Clang, if the list is in a model's `build`, which is then no constant: Clang says that once, after the error;
 - a field of a description: no function is called, and GCC says of the deduction of its type that it failed, and that no
-  constructor matches.
+  constructor matches. A deduction guide that takes whatever the fields refuse would make it one error that names the field, but
+  then there is no deduction from the fields at all (C++20, [over.match.class.deduct]), whose names guides do not see.
 """
 import dataclasses
 import os

@@ -127,6 +127,11 @@ static_assert(staged.exposed_seconds({.overlaps = true}) < staged.exposed_second
 static_assert(staged.exchange(0).seconds < two.exchange().seconds, "a rank sums the gradients of its stages");
 static_assert(is_near(staged.seconds_with(200, fast), staged.seconds()));
 static_assert(staged.seconds_with(100, fast) > staged.seconds() && staged.seconds_with(200, slow) > staged.seconds());
+// On IPUs, passes take the cycles of their profile, and the link of a rank is slower than those between IPUs.
+constexpr auto on_ipus = sc::profile<halves, in_micro_batches<2>, sc::cluster<sc::ipu<>, sc::ranks{4}, fast>>;
+constexpr auto of_pair = sc::profile<halves, in_micro_batches<1>, sc::ipu<sc::ipu_config{.auto_select_ipus = 2}>>;
+static_assert(on_ipus.pipeline_seconds() > 0.8 * of_pair.seconds() && on_ipus.bubble() < 0.5);
+static_assert(on_ipus.seconds() > on_ipus.pipeline_seconds() + on_ipus.exposed_seconds(), "the update takes time");
 // A slow link carries activations rather than gradients.
 using on_fast = sc::auto_placement<mlp, in_micro_batches<4, 2>, four<fast>>;
 using on_slow = sc::auto_placement<mlp, in_micro_batches<4, 2>, four<slow>>;

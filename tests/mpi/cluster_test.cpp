@@ -3,10 +3,12 @@
 // number of ranks. Each rank runs all of it: mpirun -n 1, 2 or 4.
 #include <stagecraft/data/data.hpp>
 #include <stagecraft/mpi.hpp>
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <doctest/doctest.h>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 #include <xtensor/xtensor.hpp>
@@ -189,9 +191,18 @@ TEST_CASE("what the first rank sets or has learned is what all go on with") {
   using trainer = sc::trainer<network, described, four>;
   samples const of(8 * 4 * 4);
   trainer model(7), other(7);
-  stops_after_second counts;
-  model.fit(of.x, of.y, {.verbose = 0, .callbacks = {&counts}});
+  stops_after_second counts, counts_everywhere;
+  sc::callbacks::on_all_ranks everywhere(counts_everywhere);
+  model.fit(of.x, of.y, {.verbose = 0, .callbacks = {&counts, &everywhere}});
   CHECK(counts.calls == (trainer::rank() == 0 ? 1 : 0));
+  CHECK(counts_everywhere.calls == 1);
+  auto const of_first = [](auto const& array) {
+    return trainer::rank() == 0 ? array : std::decay_t<decltype(array)>{};
+  };
+  auto const x = model.from_first_rank(of_first(of.x));
+  auto const y = model.from_first_rank(of_first(std::vector<std::int32_t>(of.y.begin(), of.y.end())));
+  CHECK(x == of.x);
+  CHECK(std::equal(y.begin(), y.end(), of.y.begin(), of.y.end()));
   if (trainer::rank() == 0) {
     other.set_weights(model.get_weights());
     other.set_learning_rate(model.learning_rate());

@@ -36,9 +36,14 @@ struct on_ranks : equality<M, RowSeed> {
     result.num_replicas = replicas;
     return result;
   }();
+  // A half of those in stages lie by stage.
+  static constexpr sc::ranks processes{.count = replicas * devices,
+                                       .placement = devices > 1 && RowSeed / 2 % 2 == 1
+                                                        ? sc::stage_placement::by_stage
+                                                        : sc::stage_placement::by_replica};
   using plain = sc::engine::session_of<M, training<base::plain_options>, sc::host<>>;
   using staged = sc::engine::session_of<typename base::staged_model, training<options>,
-                                        sc::cluster<sc::host<base::row.threads()>, sc::ranks{replicas * devices}>>;
+                                        sc::cluster<sc::host<base::row.threads()>, processes>>;
 
   static void run() {
     CAPTURE(RowSeed);

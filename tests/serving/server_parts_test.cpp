@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Parts of `stagecraft serve` that threads share: sequences, instances of a model, and the threads that models share.
+#include <stagecraft/diagnostics/exceptions.hpp>
 #include "serve/http/http_message.hpp"
 #include "serve/http/worker_pool.hpp"
+#include "serve/models/host_policies.hpp"
 #include "serve/models/sequence_batcher.hpp"
 
 #include <doctest/doctest.h>
@@ -11,12 +13,16 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstddef>
+#include <filesystem>
+#include <fstream>
 #include <functional>
 #include <memory>
 #include <mutex>
 #include <random>
+#include <sched.h>
 #include <string>
 #include <thread>
+#include <unistd.h>
 #include <utility>
 #include <vector>
 
@@ -149,4 +155,64 @@ TEST_CASE("a model with many calls leaves threads, and places of the queue, for 
   opens.notify_all();
   for (int wait = 0; wait < 2000 && done < taken; ++wait) std::this_thread::sleep_for(10ms);
   CHECK(done == taken);
+}
+
+TEST_CASE("nodes of memory and their processors are what the system's files say, as far as this process may use them") {
+  namespace files = std::filesystem;
+  auto const root = files::temp_directory_path() / ("stagecraft_nodes_" + std::to_string(::getpid()));
+  auto const write = [&](std::string const& name, std::string const& text) {
+    auto const path = root / "devices/system/node" / name;
+    files::create_directories(path.parent_path());
+    std::ofstream(path) << text;
+  };
+  CHECK(tool::numa_nodes(root.string()).empty());  // a system that does not say
+  cpu_set_t own;
+  REQUIRE(::sched_getaffinity(0, sizeof own, &own) == 0);
+  std::vector<std::size_t> usable;
+  std::size_t other = CPU_SETSIZE;  // one on which this process may not run
+  for (std::size_t each = CPU_SETSIZE; each-- > 0;)
+    (CPU_ISSET(each, &own) ? usable.push_back(each), other : other = each);
+  auto const first = std::to_string(usable.back()), last = std::to_string(usable.front()), none = std::to_string(other);
+
+  // Four nodes: two with processors, one whose processor is not this process's, one with memory alone; the number 1 is
+  // free.
+  write("online", "0,2-4\n");
+  write("node0/cpulist", first + "-" + first + "," + none + "\n");
+  write("node2/cpulist", last + "\n");
+  write("node3/cpulist", none + "\n");
+  write("node4/cpulist", "\n");
+  auto const nodes = tool::numa_nodes(root.string());
+  REQUIRE(nodes.size() == 2);
+  CHECK((CPU_COUNT(&nodes[0]) == 1 && CPU_ISSET(usable.back(), &nodes[0])));
+  CHECK((CPU_COUNT(&nodes[1]) == 1 && CPU_ISSET(usable.front(), &nodes[1])));
+
+  tool::host_policies const policies({"a,numa-node=0", "b,numa-node=2", "b,numa-node=0", "c,cpu-cores=" + last},
+                                     root.string());
+  CHECK((CPU_COUNT(policies.find("a")) == 1 && CPU_ISSET(usable.back(), policies.find("a"))));
+  CHECK(CPU_COUNT(policies.find("b")) == (usable.size() > 1 ? 2 : 1));
+  CHECK(CPU_ISSET(usable.front(), policies.find("c")));
+  CHECK(policies.find("d") == nullptr);
+  for (auto const& [text, why] :
+       {std::pair{"a,numa-node=1", "this machine has no such node"}, std::pair{"a,numa-node=3", "it has no processor"},
+        std::pair{"a,numa-node=4", "it has no processor"}, std::pair{"a,numa-node=x", "'x' is no number"}}) {
+    try {
+      (void)tool::host_policies({text}, root.string());
+      CHECK_MESSAGE(false, text);
+    } catch (stagecraft::file_error const& problem) {
+      CHECK_MESSAGE(std::string(problem.what()).find(why) != std::string::npos, problem.what());
+    }
+  }
+  write("online", "0-x\n");
+  CHECK_THROWS_AS((void)tool::numa_nodes(root.string()), stagecraft::file_error);
+
+  {  // a thread, and one that begins in it, run there alone while it is pinned
+    tool::pinned_thread const pins(&nodes[1]);
+    cpu_set_t found;
+    std::thread([&] { (void)::sched_getaffinity(0, sizeof found, &found); }).join();
+    CHECK(CPU_EQUAL(&found, &nodes[1]));
+  }
+  cpu_set_t after;
+  REQUIRE(::sched_getaffinity(0, sizeof after, &after) == 0);
+  CHECK(CPU_EQUAL(&after, &own));
+  files::remove_all(root);
 }

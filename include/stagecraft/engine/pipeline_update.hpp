@@ -92,6 +92,12 @@ class pipeline_update {
       Sizes::processes::template scatter_sums<Sizes, Plan>(here.data(), is_shared.data());
     else
       Sizes::processes::template exchange<Plan>(here.data(), Plan::weights.floats);
+    for (int device = 0; device < Sizes::devices; ++device)
+      if (Sizes::is_here(all[0]->replica, device))
+        for_each_weight(device, [&]<std::size_t Parameter>() {
+          policy::template sum_of_processes<Plan, Parameter>(here[0] + Plan::weights.offset[Parameter],
+                                                             all[0]->done[0].value() - 1);
+        });
   }
   /// The weights of the shards of this process's replicas, and of all other processes', become those of all replicas.
   static void gather_weights(all_replicas const& all) {

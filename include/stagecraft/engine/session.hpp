@@ -152,7 +152,7 @@ class session : public session_shape<typename Job::described>,
     copied_.bring(replicas_[0]->weights.data());
     if (!replicas_[0]->weights.is_shared()) policy::template given_weights<first_plan>(replicas_[0]->weights.data());
     for (int i = 0; i < sizes::replicas_here(); ++i) {
-      if (i > 0) copy_weights(*replicas_[0], *replicas_[i]);
+      if (sizes::replicas > 1 && i > 0) copy_weights(*replicas_[0], *replicas_[i]);
       replicas_[i]->copied.fill(0);
     }
     bool const are_copied = copied_.exist() && !copied_.are_new();

@@ -180,6 +180,8 @@ struct host_policy {
       kernels::all_reduce<mean, typename Plan::architecture>(gradients.data(), replicas, elements);
   }
   template <class Plan, std::size_t Parameter>
+  static void sum_of_processes(float const*, std::int64_t) {}
+  template <class Plan, std::size_t Parameter>
   static void penalty_gradient(pass_memory const& memory, float times, bool) {
     weight_functions<Plan>::template add_penalty_gradient<Parameter>(memory.weights, memory.gradients, times,
                                                                      memory.workspace);

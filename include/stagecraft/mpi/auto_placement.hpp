@@ -81,7 +81,7 @@ constexpr auto best_mix() {
 
 namespace stagecraft {
 
-/// The stages and replicas with which the ranks of a cluster of hosts train a model fastest, by its profile: each rank
+/// The stages and replicas with which the ranks of a cluster train a model fastest, by its profile: each rank
 /// has one stage of one replica. A weight update has the samples of a model without stages that has a replica on each
 /// rank: with S stages there are S times fewer replicas, each with S times the micro-batches.
 ///

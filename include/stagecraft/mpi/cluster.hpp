@@ -80,9 +80,10 @@ template <class Machine, ranks Ranks, network Network>
 inline constexpr diagnostic cluster_problem = [] {
   diagnostic problem;
   if (!is_host<Machine> && !machines::is_ipu<Machine>)
-    problem.report(2100,
-                   "cluster<> is given a machine that is neither a host nor IPUs: each rank is a sc::host<threads> or, "
-                   "for a profile, a sc::ipu<>");
+    problem.report(
+        2100,
+        "cluster<> is given a machine that is neither a host nor IPUs: each rank is a sc::host<threads> or a "
+        "sc::ipu<>");
   else if (Ranks.count < 1 || Ranks.count > 4096)
     problem.report(2100, "cluster<> is given ranks{", Ranks.count, "}; it takes 1 to 4096");
   else if (!(Ranks.timeout_s > 0))
@@ -92,11 +93,12 @@ inline constexpr diagnostic cluster_problem = [] {
   return problem;
 }();
 
-/// The type behind `cluster<...>`. One rank is a machine of its own type.
+/// The type behind `cluster<...>`. One rank is a machine of its own type; the cluster has the devices of all.
 template <class Machine, ranks Ranks, network Network>
 struct cluster_machine : Machine {
   using machine_of_rank = Machine;
   static constexpr ranks processes = Ranks;
+  static constexpr int devices = Machine::devices * Ranks.count;
   static constexpr network between = Network;
 };
 
@@ -113,7 +115,8 @@ namespace stagecraft {
 ///     sc::trainer<mlp, training, machine> model;                // mpirun -n 4 ./program, or -n 2, or ./program
 ///
 /// `Network` describes what is between hosts, for `sc::profile` of the cluster (<stagecraft/mpi/cluster_profile.hpp>).
-/// Ranks that are emulated IPUs have a profile alone.
+/// Ranks that are emulated IPUs (<stagecraft/ipu.hpp>) have the IPUs of their own replicas or stages each: a cluster of
+/// `sc::ranks{4}` and `sc::ipu<sc::ipu_config{.auto_select_ipus = 2}>` has eight.
 ///
 /// Errors: E2100, E2121; E2101, E2102 where a trainer or a profile is named.
 template <class Machine, ranks Ranks, network Network = network{},

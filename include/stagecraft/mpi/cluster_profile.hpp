@@ -34,16 +34,12 @@ struct rank_share {
   using job = jobs::job_of<typename Job::model, settings_of<training>, Job::mode, machine>;
 };
 
-/// Reports E2120, E2122.
+/// Reports E2120.
 template <class Job>
 inline constexpr diagnostic price_problem = [] {
   using Machine = typename Job::machine;
   diagnostic problem;
-  if (splits_stages<Job> && !is_host<typename Machine::machine_of_rank>)
-    problem.report(2122,
-                   "a profile is asked for a cluster of IPUs whose ranks have some of the stages of a replica; what "
-                   "these cost is known for hosts alone");
-  else if (Machine::between.gigabits == 0)
+  if (Machine::between.gigabits == 0)
     problem.report(2120,
                    "a profile is asked for a cluster whose network is not described; name it, such as "
                    "sc::network{.gigabits = 100, .latency_us = 2}");

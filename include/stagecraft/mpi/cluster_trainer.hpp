@@ -8,6 +8,8 @@
 #include <stagecraft/mpi/placement.hpp>
 #include <stagecraft/mpi/rank_group.hpp>
 #include <stagecraft/mpi/rank_processes.hpp>
+#include <stagecraft/training/callbacks/callback.hpp>
+#include <stagecraft/training/execution_rules.hpp>
 #include <stagecraft/training/predictor.hpp>
 #include <stagecraft/training/trainer.hpp>
 #include <cstddef>
@@ -17,11 +19,51 @@
 #include <utility>
 #include <vector>
 
+namespace stagecraft::callbacks {
+
+/// A callback that all ranks of a cluster call, not the first one alone. What it sets in the model, such as the
+/// learning rate or `stop_training`, counts on the first rank. Logs are the same on all; a rank with some of the stages
+/// has the weights of these alone.
+///
+///     sc::callbacks::on_all_ranks everywhere(watches_memory);
+///     model.fit(x, y, {.callbacks = {&everywhere, &shows}});   // the first rank alone calls `shows`
+class on_all_ranks : public callback {
+ public:
+  /// `called` outlives the runs.
+  explicit on_all_ranks(callback& called) : called_(&called) {}
+
+  void set_params(callback_params const& params) override { called_->set_params(params); }
+  void set_model(trainers::trainable& model) override { called_->set_model(model); }
+  void on_train_begin(logs& values) override { called_->on_train_begin(values); }
+  void on_train_end(logs& values) override { called_->on_train_end(values); }
+  void on_epoch_begin(int epoch, logs& values) override { called_->on_epoch_begin(epoch, values); }
+  void on_epoch_end(int epoch, logs& values) override { called_->on_epoch_end(epoch, values); }
+  void on_train_batch_begin(int batch, logs& values) override { called_->on_train_batch_begin(batch, values); }
+  void on_train_batch_end(int batch, logs& values) override { called_->on_train_batch_end(batch, values); }
+  void on_test_begin(logs& values) override { called_->on_test_begin(values); }
+  void on_test_end(logs& values) override { called_->on_test_end(values); }
+  void on_test_batch_begin(int batch, logs& values) override { called_->on_test_batch_begin(batch, values); }
+  void on_test_batch_end(int batch, logs& values) override { called_->on_test_batch_end(batch, values); }
+  void on_predict_begin(logs& values) override { called_->on_predict_begin(values); }
+  void on_predict_end(logs& values) override { called_->on_predict_end(values); }
+  void on_predict_batch_begin(int batch, logs& values) override { called_->on_predict_batch_begin(batch, values); }
+  void on_predict_batch_end(int batch, logs& values) override { called_->on_predict_batch_end(batch, values); }
+
+ private:
+  callback* called_;
+};
+
+}  // namespace stagecraft::callbacks
+
 namespace stagecraft::mpi {
 
-/// Carries out `work`, whose failure ends all ranks.
+/// Carries out `work`, whose failure ends all ranks. The first rank alone prints warnings.
 template <class Work>
 auto together(Work const& work) {
+  struct warning {
+    bool before = std::exchange(trainers::warns, rank_group::get().leads());
+    ~warning() { trainers::warns = before; }
+  } const of_first;
   try {
     return work();
   } catch (std::exception const& problem) {
@@ -29,12 +71,13 @@ auto together(Work const& work) {
     throw;
   }
 }
-/// The first rank alone shows and calls back.
+/// The first rank alone shows and calls back, but for callbacks::on_all_ranks.
 template <class Options>
 [[nodiscard]] Options options_of_rank(Options options) {
   if (rank_group::get().leads()) return options;
   options.verbose = 0;
-  options.callbacks = {};
+  std::erase_if(options.callbacks,
+                [](callback* each) { return dynamic_cast<callbacks::on_all_ranks*>(each) == nullptr; });
   return options;
 }
 /// Errors: E4180 stages are on several ranks.
@@ -49,8 +92,9 @@ void check_stages(char const* what) {
 /// `predict` with data of the same shapes, of which each reads the batches of its own replicas; all get the results.
 /// When `fit` ends, all ranks have the same weights, optimizer's state and history. The weights, and what training
 /// needs to go on, are those of the first rank, so that it is enough if that one has loaded or set them. Callbacks are
-/// called, and bars and lines printed, by the first rank alone, and `save` and `save_weights` write there alone;
-/// `stop_training` and the learning rate hold for all. `operator()` and `set_weights` are calls of one rank.
+/// called, and bars and lines printed, by the first rank alone (but for callbacks::on_all_ranks), and `save` and
+/// `save_weights` write there alone; `stop_training` and the learning rate hold for all. `operator()` and `set_weights`
+/// are calls of one rank.
 ///
 /// Errors: as a trainer; E4166 to E4172.
 template <class Trainer, ranks Ranks>
@@ -133,6 +177,28 @@ class cluster_trainer : public Trainer {
       if (rank() == 0) result = work();
       processes::share(&result, sizeof result);
       return result;
+    });
+  }
+
+  /// The array that the first rank has, such as an xt::xtensor<float, 2> or a std::vector, on all ranks, where the
+  /// samples are in a file of its host alone: `auto const x = model.from_first_rank(x_of_first);`. All ranks call it;
+  /// what others give is replaced. Each gets all samples.
+  template <class Array>
+    requires std::is_trivially_copyable_v<typename Array::value_type>
+  [[nodiscard]] Array from_first_rank(Array array) {
+    return together([&] {
+      processes::agree({.what = engine::process_round::work_of_first}, *this, false);
+      auto const resize_to = [&](auto shape) {
+        static_assert(std::is_trivially_copyable_v<decltype(shape)>, "an xt::xtensor, whose shape has a fixed length");
+        processes::share(&shape, sizeof shape);
+        if (rank() > 0) array.resize(shape);
+      };
+      if constexpr (requires { array.shape(); })
+        resize_to(array.shape());
+      else
+        resize_to(array.size());
+      processes::share(array.data(), array.size() * sizeof(typename Array::value_type));
+      return std::move(array);
     });
   }
 

@@ -7,7 +7,6 @@
 #include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/host/host_policy.hpp>
 #include <stagecraft/mpi/cluster.hpp>
-#include <type_traits>
 
 namespace stagecraft::mpi {
 
@@ -55,18 +54,6 @@ inline constexpr diagnostic placement_problem = [] {
   return problem;
 }();
 
-/// Reports E2102 for ranks that are IPUs.
-template <class Job>
-inline constexpr diagnostic training_problem_of_ranks = [] {
-  diagnostic problem;
-  if (machines::is_ipu<typename Job::machine>)
-    problem.report(
-        2102,
-        "a trainer or predictor is named on a cluster of emulated IPUs, which has a profile alone; emulated IPUs "
-        "are the machine of one process");
-  return problem;
-}();
-
 /// The policy of a rank, with the placement's errors.
 template <class Policy>
 struct cluster_policy : Policy {
@@ -74,13 +61,21 @@ struct cluster_policy : Policy {
 
   template <class Job>
   static constexpr diagnostic const& memory_problem() {
-    if constexpr (training_problem_of_ranks<Job>.failed())
-      return training_problem_of_ranks<Job>;
-    else if constexpr (placement_problem<Job>.failed())
+    if constexpr (placement_problem<Job>.failed())
       return placement_problem<Job>;
     else
       return Policy::template memory_problem<Job>();
   }
+};
+
+/// No policy where that of the ranks' machine is not included (E4092).
+template <class Policy>
+struct policy_of_rank {
+  using type = cluster_policy<Policy>;
+};
+template <>
+struct policy_of_rank<void> {
+  using type = void;
 };
 
 }  // namespace stagecraft::mpi
@@ -89,9 +84,7 @@ namespace stagecraft::engine {
 
 template <class Machine, ranks Ranks, network Network>
 struct policy_of_machine<mpi::cluster_machine<Machine, Ranks, Network>> {
-  // Emulated IPUs, which train nothing here, need no headers of their own.
-  using host_of_rank = std::conditional_t<machines::is_ipu<Machine>, host<>, Machine>;
-  using type = mpi::cluster_policy<policy_of<host_of_rank>>;
+  using type = typename mpi::policy_of_rank<policy_of<Machine>>::type;
 };
 
 }  // namespace stagecraft::engine

@@ -24,8 +24,8 @@
 #define MPICH_SKIP_MPICXX 1
 #endif
 #include <mpi.h>
-#include <sched.h>
 #include <string>
+#include <time.h>
 #include <unistd.h>
 #include <utility>
 #include <vector>
@@ -197,15 +197,15 @@ class rank_group {
     if (failed_) MPI_Abort(MPI_COMM_WORLD, 1);
     // A rank that stops now cannot be waited for with a limit: the system ends this process instead. The first rank has
     // seen all others come this far.
-    auto& words = last_words();
-    std::snprintf(words.text, sizeof words.text,
-                  "stagecraft: rank %d of %d (%s): %s: expected the end of MPI within %s seconds, found none [%s]\n",
-                  rank_, count_, host_, leads() && count_ > 2 ? "another rank" : name(leads() ? 1 : 0).c_str(),
-                  diagnostics::general_digits(limit_, 6).c_str(), "E4168");
-    words.speaks = rank_ <= 1;
+    auto const awaited = leads() && count_ > 2 ? "another rank" : name(leads() ? 1 : 0);
+    auto const said = "stagecraft: rank " + std::to_string(rank_) + " of " + std::to_string(count_) + " (" + host_ +
+                      "): " + awaited + ": expected the end of MPI within " +
+                      diagnostics::general_digits(limit_, 6).c_str() + " seconds, found none [" + "E4168" + "]\n";
+    said.copy(last_words().text, sizeof last_words().text - 1);
+    last_words().speaks = rank_ <= 1;
     std::signal(SIGALRM, [](int) {
-      auto const& said = last_words();
-      if (said.speaks && ::write(STDERR_FILENO, said.text, std::strlen(said.text)) < 0) std::_Exit(2);
+      auto const& last = last_words();
+      if (last.speaks && ::write(STDERR_FILENO, last.text, std::strlen(last.text)) < 0) std::_Exit(2);
       std::_Exit(1);
     });
     alarm(static_cast<unsigned>(std::min(limit_ + 2 * grace() + 1 + (leads() ? 0 : 3 * std::min(rank_, 2)), 4e9)));
@@ -249,8 +249,9 @@ class rank_group {
       }
       if (round % 64 != 0) continue;
       look_for_failures();
-      if (round >= 4096) sched_yield();
-      if (MPI_Wtime() - begin < limit_) continue;
+      double const now = MPI_Wtime();
+      rest_after(now - begin);
+      if (now - begin < limit_) continue;
       std::size_t late = 0;  // after MPI_Testall, requests that are finished look like others
       for (int finished = 1; late + 1 < requests.size(); ++late) {
         check(MPI_Request_get_status(requests[late], &finished, MPI_STATUS_IGNORE));
@@ -258,6 +259,12 @@ class rank_group {
       }
       if (int const named = late_rank(peers[late]); named >= 0) throw_late(named);
     }
+  }
+  /// Leaves the processor to others, which would else have it once there is work. Messages alone take less time.
+  static void rest_after(double waited) {
+    if (waited < 3e-4) return;
+    timespec const pause{0, static_cast<long>(1e9 * std::clamp(waited / 16, 2e-5, 1e-3))};
+    nanosleep(&pause, nullptr);
   }
   [[noreturn]] void throw_late(int rank) const {
     throw_data_error("E4168", "%s: expected a message within %s seconds, found none", name(rank).c_str(),
@@ -366,9 +373,10 @@ class rank_group {
       look_for_failures();
       auto const late = std::find(values.begin(), values.end(), absent);
       if (late == values.end()) break;
-      if (MPI_Wtime() - begin > limit_)
+      double const now = MPI_Wtime();
+      rest_after(now - begin);
+      if (now - begin > limit_)
         if (int const named = late_rank(static_cast<int>(late - values.begin())); named >= 0) throw_late(named);
-      sched_yield();
     }
     asked_ = -1;
   }
@@ -377,8 +385,7 @@ class rank_group {
   int rank_ = 0, count_ = 1;
   bool is_own_ = false, failed_ = false;
   double limit_ = 300, waited_ = 0;
-  std::int64_t bytes_sent_ = 0;
-  std::int64_t begun_ = 0;  // operations
+  std::int64_t bytes_sent_ = 0, begun_ = 0;  // begun: operations
   notice notice_;
   char host_[host_size] = {};
   std::vector<host_name> hosts_;

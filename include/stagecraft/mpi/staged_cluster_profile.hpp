@@ -6,9 +6,12 @@
 
 #include <stagecraft/diagnostics/begin_headers.hpp>
 
+#include <stagecraft/description/replicas.hpp>
 #include <stagecraft/diagnostics/for_each_index.hpp>
 #include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/engine/policy/weight_storage.hpp>
+#include <stagecraft/ipu/profile/profile.hpp>
+#include <stagecraft/machines/ipu_devices.hpp>
 #include <stagecraft/mpi/cluster.hpp>
 #include <stagecraft/mpi/exchange_prices.hpp>
 #include <stagecraft/mpi/stage_prices.hpp>
@@ -22,15 +25,17 @@
 
 namespace stagecraft::mpi {
 
-/// The result of `sc::profile` for a cluster of hosts whose ranks have some of the stages of some replicas. A step is
-/// one weight update: the passes of all micro-batches in the order of the timetable, with the messages between ranks,
-/// and then the sums of gradients, each among the ranks that have the same stage. A forward pass takes the operations
-/// of its layers at `ranks.gigaflops`, a backward pass twice as many, and what it recomputes once more.
+/// The result of `sc::profile` for a cluster whose ranks have some of the stages of some replicas. A step is one weight
+/// update: the passes of all micro-batches in the order of the timetable, with the messages between ranks, and then the
+/// sums of gradients, each among the ranks that have the same stage. On hosts a forward pass takes the operations of
+/// its layers at `ranks.gigaflops`, a backward pass twice as many, and what it recomputes once more; on IPUs passes
+/// take the cycles of their profile, and stages of a rank on several of its IPUs take turns as they do on a host.
 ///
-/// What is not priced: updates of weights, other traffic of the network, ranks that are slower than others, norms and
-/// penalties, and what ranks tell each other between executions.
+/// What is not priced: updates of weights on hosts, other traffic of the network, ranks that are slower than others,
+/// norms and penalties, and what ranks tell each other between executions.
 template <class Job>
 class staged_cluster_profile {
+  using machine_of_rank = typename Job::machine::machine_of_rank;
   static constexpr network between = Job::machine::between;
   static constexpr timetable const& table = planning_timetable<typename Job::planned>;
   static constexpr stages_on_ranks placed{Job::replicas, table.devices(), Job::machine::processes.count,
@@ -44,10 +49,48 @@ class staged_cluster_profile {
         flops += Job::graph.calls[i].flops;
     return static_cast<double>(flops) * Job::training.batch_size / (gigaflops * 1e9);
   }
+  /// The profile of one replica on as many IPUs of the ranks' kind as it takes.
+  template <class Machine>
+  static constexpr auto const& profile_of_replica() {
+    constexpr auto training = [] {
+      auto result = Job::training;
+      result.num_replicas = 1;
+      return result;
+    }();
+    constexpr auto config = [] {
+      auto result = Machine::config;
+      result.auto_select_ipus = static_cast<int>(jobs::devices_of_replica(table.devices()));
+      return result;
+    }();
+    return profile<typename Job::model, training, ipu_devices<config>, Job::mode>;
+  }
   static constexpr double seconds_of(int pass, double gigaflops) {
     int const stage = table.stage_of_pass(pass);
-    if (!table.is_backward(pass)) return forward_seconds(stage, gigaflops);
-    return forward_seconds(stage, gigaflops) * (table.recomputes(stage) ? 3 : 2);
+    if constexpr (machines::is_ipu<machine_of_rank>)
+      return machine_of_rank::target.seconds(cycles_of<machine_of_rank>(pass));
+    else if (!table.is_backward(pass))
+      return forward_seconds(stage, gigaflops);
+    else
+      return forward_seconds(stage, gigaflops) * (table.recomputes(stage) ? 3 : 2);
+  }
+  /// Cycles of an IPU for a pass of one micro-batch. What comes from the host and streaming memory, and goes there, is
+  /// counted with the first forward pass of each IPU.
+  template <class Machine>
+  static constexpr std::int64_t cycles_of(int pass) {
+    int const stage = table.stage_of_pass(pass), device = table.device_of_stage(stage);
+    constexpr auto const& priced = profile_of_replica<Machine>();
+    auto const of_stage = priced.stage(stage);
+    if (table.is_backward(pass)) return of_stage.recompute_cycles() + of_stage.backward_cycles();
+    if (stage != table.first_stage_on(device)) return of_stage.forward_cycles();
+    auto const all = priced.cycles_of(device);
+    return of_stage.forward_cycles() + (all.host + all.streaming) / table.micro_batches();
+  }
+  /// Seconds of the weight update; of hosts it is not known.
+  static constexpr double update_seconds() {
+    if constexpr (machines::is_ipu<machine_of_rank>)
+      return machine_of_rank::target.seconds(profile_of_replica<machine_of_rank>().update_cycles());
+    else
+      return 0;
   }
   static constexpr auto passes(double gigaflops) {
     using shape = plan::session_shape<typename Job::described>;
@@ -76,7 +119,7 @@ class staged_cluster_profile {
 
   static constexpr std::int64_t floats_of(int device) {
     constexpr auto const& weights =
-        engine::weight_storage_of<typename Job::model, typename Job::machine::machine_of_rank::architecture>;
+        engine::weight_storage_of<typename Job::model, typename machine_of_rank::architecture>;
     std::int64_t floats = 0;
     for (std::size_t i = 0; i < weights.count; ++i) {
       int const call = Job::graph.layer(Job::graph.layer_of_parameter(static_cast<int>(i))).first_call;
@@ -114,10 +157,12 @@ class staged_cluster_profile {
   }
   /// Seconds of a step.
   [[nodiscard]] static constexpr double seconds(gradient_exchange how = {}) {
-    return round.seconds + exposed_seconds(how);
+    return round.seconds + exposed_seconds(how) + update_seconds();
   }
   /// Seconds of a step at another speed and with another network, such as those that a program has measured.
-  [[nodiscard]] static constexpr double seconds_with(double gigaflops, network const& measured) {
+  [[nodiscard]] static constexpr double seconds_with(double gigaflops, network const& measured)
+    requires(!machines::is_ipu<machine_of_rank>)
+  {
     return price_of_passes(table, passes(gigaflops), placed, measured, 0).seconds + exposed_by(measured, gigaflops, {});
   }
   /// The part of all ranks' time in which they work.

@@ -10,6 +10,9 @@
 
 namespace stagecraft::trainers {
 
+/// False while a process leaves warnings to another one that has the same to say.
+inline bool warns = true;
+
 /// The number of steps of each replica: the batches that are asked for, or all, shared out evenly. As in Keras on IPU,
 /// leftover batches are skipped, with a warning. Errors: E4003 if more batches are asked for (0: all) than there are,
 /// E4041 if some replica would have none.
@@ -22,7 +25,7 @@ namespace stagecraft::trainers {
     throw_data_error("E4041", "%s: expected at least %d batches, one for each replica, found %d",
                      asked > 0 ? option : argument, replicas, taken);
   int const left = taken % replicas;
-  if (left != 0)
+  if (left != 0 && warns)
     std::fprintf(stderr, "stagecraft: %d batches are not a multiple of the %d replicas; %s left out\n", taken, replicas,
                  left == 1 ? "the last one is" : "the last ones are");
   return taken / replicas;
@@ -41,7 +44,7 @@ namespace stagecraft::trainers {
     throw_data_error(
         "E4018", "gradient_accumulation_steps_per_replica: expected a divisor of the epoch's %d batches%s, found %d",
         steps, whose, accumulation_steps);
-  if (steps < wanted)
+  if (steps < wanted && warns)
     std::fprintf(stderr,
                  "stagecraft: steps_per_execution %d is more than the %d steps there are; %d are executed at once\n",
                  wanted, steps_of_epoch, steps);

@@ -122,7 +122,7 @@ http_response infer(server_state& state, model_path const& path, http_request& h
     if (each.classes < 0) throw http_error{400, "'classification' of output '" + each.name + "' is less than 0"};
     wanted.push_back({place, each.is_binary.value_or(request.all_binary), each.classes, each.memory});
   }
-  if (!request.has_outputs)
+  if (wanted.empty())  // an empty list asks for all, too
     for (std::size_t i = 0; i < known.outputs.size(); ++i) wanted.push_back({i, request.all_binary});
 
   auto const outputs =

@@ -72,7 +72,8 @@ std::unique_ptr<rpc_front> begin_grpc(serve_command const& command, server_calls
 }
 
 watcher_options options_of(serve_command const& command, std::vector<model_settings> models, served_models const& all) {
-  auto around = std::make_shared<model_surroundings const>(&all, host_policies(command.host_policies));
+  auto around = std::make_shared<model_surroundings const>(
+      &all, host_policies(command.host_policies), command.uses_nodes ? numa_nodes() : std::vector<cpu_set_t>());
   auto const make = [runtime = command.runtime, time = command.runtime_api_timeout_us,
                      around = std::move(around)](model_settings settings) {
     return std::make_shared<served_model>(std::move(settings), runtime, time, around);
@@ -244,6 +245,9 @@ void add_serve_command(CLI::App& app) {
          "Processors for instances of models, whose config.pbtxt names the policy; the policy 'cpu' is for all "
          "others: name,cpu-cores=0-3 or name,numa-node=0; several times")
       ->take_all();
+  own->add_flag("--numa", command->uses_nodes,
+                "Each NUMA node has an instance of each model whose config.pbtxt names no instance_group, with the "
+                "node's memory and processors");
   own->add_option("--trace_file", command->trace_file,
                   "A file for the times of calls that clients ask to trace (Triton's trace settings)");
   own->add_flag("--allow_shared_memory", command->shares_memory,

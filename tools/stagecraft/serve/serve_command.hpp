@@ -39,6 +39,7 @@ struct serve_command {
   bool is_explicit = false;    ///< true: clients load models and let go of them, and versions are not looked for
   bool shares_memory = false;  ///< true: clients may name objects of shm_open that this process can open
   std::vector<std::string> host_policies;  ///< processors for instances of models, as Triton's --host-policy
+  bool uses_nodes = false;                 ///< true: each NUMA node has an instance of each model
   std::string trace_file;                  ///< file for traces of calls; empty: none
   std::string token_file;                  ///< file with the bearer token that requests must have; empty: none
   std::string certificate;                 ///< TLS: a chain of certificates, PEM

@@ -89,6 +89,8 @@ struct stored_weights {
 /// Updates:
 /// - `sum_of_calls<Plan, Parameter>(memory)`: adds up the gradients of all calls of a layer.
 /// - `sum_of_replicas<Plan, Parameter>(memory, gradients, replica, elements)`: adds up those of all replicas.
+/// - `sum_of_processes<Plan, Parameter>(sum, micro_batch)`: looks at gradients that several processes have added up
+///   (processes.hpp).
 /// - `penalty_gradient<Plan, Parameter>(memory, times, is_shared)`: adds `times` the gradient of the user's own
 /// penalty.
 /// - `add_squares<Plan, Parameter, Norms>(memory, state, elements, sums)`: adds squares for the norms that the

@@ -7,6 +7,7 @@
 #include <stagecraft/engine/policy/execution_policy.hpp>
 #include <stagecraft/host/host_policy.hpp>
 #include <stagecraft/ipu/emulation/emulated_devices.hpp>
+#include <stagecraft/ipu/emulation/floating_point_watch.hpp>
 #include <stagecraft/ipu/emulation/ipu_arithmetic.hpp>
 #include <stagecraft/ipu/emulation/ipu_loss.hpp>
 #include <stagecraft/ipu/emulation/ipu_machine.hpp>
@@ -15,6 +16,7 @@
 #include <stagecraft/ipu/profile/step_memory.hpp>
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
 
 namespace stagecraft::tiles {
 
@@ -92,6 +94,19 @@ struct ipu_policy : host_policy {
     ipu_arithmetic<Plan>::template sum_of_replicas<Parameter>(memory, gradients, replica, elements, [&] {
       host_policy::sum_of_replicas<Plan, Parameter>(memory, gradients, replica, elements);
     });
+  }
+  template <class Plan, std::size_t Parameter>
+  static void sum_of_processes(float const* sum, std::int64_t micro_batch) {
+    // What each process brought along has been looked at there.
+    constexpr std::string_view layer = ipu_types<Plan>::layer_of_weight(static_cast<int>(Parameter));
+    floating_point_watch<Plan::machine::config.floating_point_behaviour, typename Plan::architecture> results;
+    results.end();
+    results.look_at_result(sum, Plan::weights.size[Parameter]);
+    results.check(false, {.kind = "weight",
+                          .layer = layer,
+                          .weight = Plan::graph.parameters[Parameter].name,
+                          .step = "the replicas' sum of gradients behind micro-batch",
+                          .number = micro_batch});
   }
   template <class Plan, std::size_t Parameter>
   static void penalty_gradient(pass_memory const& memory, float times, bool is_shared) {

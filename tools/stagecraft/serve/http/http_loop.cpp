@@ -50,13 +50,13 @@ int http_loop::bind(std::string const& host, int port) {
 }
 
 void http_loop::run() {
-  for (bool ends = false; !ends;) {
+  while (!is_ending_ || !connections_.empty()) {
     try {
       wait_for_all();
+      context_.restart();
       context_.run();
-      ends = true;
     } catch (std::exception const&) {
-      // There was no memory to wait for a connection or an answer. None is lost, and others free memory meanwhile.
+      // There was no memory for a connection. None that is there is lost, and others free memory meanwhile.
       std::this_thread::sleep_for(pause_time);
     }
   }
@@ -83,12 +83,13 @@ void http_loop::finish(std::unique_ptr<http_task> task) noexcept {
 }
 
 void http_loop::wait_for_wake() {
-  wakes_.async_wait(boost::asio::posix::stream_descriptor::wait_read, [this](boost::system::error_code problem) {
-    waits_for_wake_ = false;
-    if (problem) return;
-    take_finished();
-    if (wakes_.is_open()) wait_for_wake();
-  });
+  wakes_.async_wait(boost::asio::posix::stream_descriptor::wait_read,
+                    reserved_handler(memory_of_wake_, [this](boost::system::error_code problem) {
+                      waits_for_wake_ = false;
+                      if (problem) return;
+                      take_finished();
+                      if (wakes_.is_open()) wait_for_wake();
+                    }));
   waits_for_wake_ = true;
 }
 
@@ -134,27 +135,28 @@ void http_loop::forget(http_connection* connection) noexcept {
 
 void http_loop::accept() {
   if (is_ending_) return;
-  acceptor_.async_wait(tcp::acceptor::wait_read, [this](boost::system::error_code problem) {
-    waits_for_clients_ = false;
-    if (!problem) accept_some();
-  });
+  acceptor_.async_wait(tcp::acceptor::wait_read,
+                       reserved_handler(memory_of_clients_, [this](boost::system::error_code problem) {
+                         waits_for_clients_ = false;
+                         if (!problem) accept_some();
+                       }));
   waits_for_clients_ = true;
 }
 
 void http_loop::pause() {
   pause_.expires_after(pause_time);
-  pause_.async_wait([this](boost::system::error_code problem) {
+  pause_.async_wait(reserved_handler(memory_of_clients_, [this](boost::system::error_code problem) {
     waits_for_clients_ = false;
     if (!problem) accept_some();
-  });
+  }));
   waits_for_clients_ = true;
 }
 
 /// Closes the connection that has waited longest for its client: first among idle clients, then among those that send,
-/// then among those that read. Connections that wait for the server are not closed.
-bool http_loop::make_room() {
+/// then among those that read; or among the first ones alone. Connections that wait for the server are not closed.
+bool http_loop::make_room(bool of_idle_alone) {
   for (auto* const list : {&idle_, &reading_, &writing_})
-    if (!list->empty()) {
+    if (!list->empty() && (list == &idle_ || !of_idle_alone)) {
       list->front()->close();
       return true;
     }
@@ -163,25 +165,28 @@ bool http_loop::make_room() {
 
 void http_loop::accept_some() {
   for (int i = 0; i < most_accepted; ++i) {
-    http_connection::socket_type socket(context_);
-    boost::system::error_code problem;
-    acceptor_.accept(socket, problem);
-    if (problem == boost::asio::error::would_block || problem == boost::asio::error::try_again) return accept();
-    if (problem == boost::asio::error::no_descriptors || problem == boost::asio::error::no_memory ||
-        problem == boost::asio::error::no_buffer_space || problem.value() == ENFILE) {
-      if (!make_room()) return pause();
-      continue;
-    }
-    if (problem) continue;  // the client has disconnected
-    // False if all connections wait for their answers.
-    if (connections_.size() >= options_.max_connections && !make_room()) continue;
     try {
+      http_connection::socket_type socket(context_);
+      boost::system::error_code problem;
+      acceptor_.accept(socket, problem);
+      if (problem == boost::asio::error::would_block || problem == boost::asio::error::try_again) return accept();
+      if (problem == boost::asio::error::no_descriptors || problem == boost::asio::error::no_memory ||
+          problem == boost::asio::error::no_buffer_space || problem.value() == ENFILE) {
+        if (!make_room()) return pause();
+        continue;
+      }
+      if (problem) continue;  // the client has disconnected
+      // False if all connections wait for their answers.
+      if (connections_.size() >= options_.max_connections && !make_room()) continue;
       socket.non_blocking(true);
       socket.set_option(tcp::no_delay(true), problem);
       auto const made = std::make_shared<http_connection>(*this, std::move(socket));
       connections_.insert(made.get());
       made->begin();
-    } catch (std::exception const&) {  // no memory for the connection
+    } catch (std::exception const&) {
+      // There is no memory for the connection. One that waits for nothing makes room; others end, or fail, by
+      // themselves.
+      (void)make_room(true);
       return pause();
     }
   }

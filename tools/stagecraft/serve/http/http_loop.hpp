@@ -4,6 +4,7 @@
 
 #include "serve/http/http_connection.hpp"
 #include "serve/http/http_session.hpp"
+#include "serve/http/reserved_memory.hpp"
 #include "serve/http/worker_pool.hpp"
 
 #include <array>
@@ -52,7 +53,7 @@ class http_loop {
   void accept();
   void accept_some();
   void pause();
-  bool make_room();
+  bool make_room(bool of_idle_alone = false);
   void wait_for_wake();
   void take_finished();
   void begin_end();
@@ -60,6 +61,8 @@ class http_loop {
 
   http_loop_options options_;
   http_rules const& rules_;
+  // The loop's own waits need no memory of the system's: without them nothing would go on that gives memory back.
+  reserved_memory memory_of_wake_, memory_of_clients_;  // they outlive what uses them
   boost::asio::io_context context_{1};
   boost::asio::ip::tcp::acceptor acceptor_{context_};
   boost::asio::steady_timer pause_{context_};

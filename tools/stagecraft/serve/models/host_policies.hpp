@@ -9,12 +9,18 @@
 
 namespace stagecraft::tool {
 
+/// The processors of each NUMA node, by the node's number, as far as this process may run on them; nodes without any
+/// are left out. Empty if the system does not say. `system`: where Linux's /sys is. Throws file_error E5304: the files
+/// cannot be read as lists of processors.
+[[nodiscard]] std::vector<cpu_set_t> numa_nodes(std::string const& system = "/sys");
+
 /// Named sets of processors.
 class host_policies {
  public:
-  /// Takes "name,cpu-cores=0-3,8" and "name,numa-node=0"; several ones of a name are one set. Throws file_error E5304:
-  /// it is neither, or a node or processor is not there, or not this process's.
-  explicit host_policies(std::vector<std::string> const& texts = {});
+  /// Takes "name,cpu-cores=0-3,8" and "name,numa-node=0", which is the part of the node on which this process may run;
+  /// several ones of a name are one set. Throws file_error E5304: it is neither, or a node or processor is not there,
+  /// or not this process's. `system`: where Linux's /sys is.
+  explicit host_policies(std::vector<std::string> const& texts = {}, std::string const& system = "/sys");
 
   /// The processors of a policy; null if there is none with that name.
   [[nodiscard]] cpu_set_t const* find(std::string const& name) const noexcept;

@@ -250,8 +250,12 @@ void model_watcher::run() {
       } catch (std::exception const& why) {
         problem = std::current_exception();
         config_text_.clear();  // it is tried again
-        if (has_looked_ && std::exchange(config_problem_, why.what()) != why.what() && log().error)
+        if (has_looked_ && config_problem_ != why.what() && log().error)
           std::fprintf(stderr, "stagecraft: %s\n", why.what());
+        try {
+          config_problem_ = why.what();
+        } catch (std::bad_alloc const&) {  // it is said once more
+        }
       }
       read_at = after(options_.config_pause);
     }

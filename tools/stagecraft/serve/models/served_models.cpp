@@ -101,16 +101,20 @@ served_version served_model::make(std::string const& name, std::int64_t number, 
       throw file_error("E5301", "model '" + name + "': config.pbtxt has an input '" + each +
                                     "' of TYPE_STRING, which the application does not have");
   }
-  if (config.groups.empty()) config.groups.emplace_back();
   std::vector<std::unique_ptr<serving::embedded_runtime>> runtimes;
+  auto const add = [&](cpu_set_t const* processors) {
+    pinned_thread const pins(processors);  // memory and threads of an instance come from this thread
+    runtimes.push_back(std::make_unique<serving::embedded_runtime>(file.make_servable(), options_of(folder)));
+  };
+  if (config.groups.empty())
+    for (auto const& node : around_->nodes) add(&node);
+  if (config.groups.empty() && around_->nodes.empty()) add(around_->policies.find(instance_group().policy));
   for (auto const& group : config.groups) {
     auto const* const processors = around_->policies.find(group.policy);
     if (group.is_named && processors == nullptr)
       throw file_error("E5304", "model '" + name + "': config.pbtxt names the host_policy '" + group.policy +
                                     "', which no --host_policy describes");
-    pinned_thread const pins(processors);  // memory and threads of an instance come from this thread
-    for (int i = 0; i < group.count; ++i)
-      runtimes.push_back(std::make_unique<serving::embedded_runtime>(file.make_servable(), options_of(folder)));
+    for (int i = 0; i < group.count; ++i) add(processors);
   }
   made.runtime = std::make_shared<model_engines>(std::move(runtimes), config.bytes);
   if (config.sequences)

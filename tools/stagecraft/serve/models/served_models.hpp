@@ -51,6 +51,8 @@ class served_models;
 struct model_surroundings {
   served_models const* all = nullptr;  ///< where an ensemble finds its models
   host_policies policies;
+  std::vector<cpu_set_t> nodes =
+      {};  ///< each has an instance of a model that says nothing of instances; empty: one has none
 };
 
 /// A model, by the folder of its versions: `<folder>/<number>/application.so`, whose number may begin with zeros; a
