@@ -2930,15 +2930,20 @@ class aligned_block {
   bool changes_elsewhere_ = false;
 };
 
-/// Weights that another session keeps in a layout of its own, and which are copied when they have changed.
+/// Weights that another session keeps in a layout of its own. They are copied when they have changed, and given back
+/// when this session has changed them.
 class copied_weights {
  public:
+  using copy_function = void (*)(float const* from, float* to);
+
   /// None.
   copied_weights() = default;
-  /// `copy(from, to)` writes what stands in `from` to the block of this session's weights.
-  copied_weights(aligned_block from, void (*copy)(float const* from, float* to))
-      : from_(std::move(from)), copy_(copy) {}
-  [[nodiscard]] copied_weights share() { return exist() ? copied_weights(from_.share(), copy_) : copied_weights(); }
+  /// `copy` writes what stands in `from` to the block of this session's weights, `give_back` writes it back.
+  copied_weights(aligned_block from, copy_function copy, copy_function give_back)
+      : from_(std::move(from)), copy_(copy), give_(give_back) {}
+  [[nodiscard]] copied_weights share() {
+    return exist() ? copied_weights(from_.share(), copy_, give_) : copied_weights();
+  }
 
   [[nodiscard]] bool exist() const noexcept { return copy_ != nullptr; }
   /// Copies the weights, if they have changed since they were copied.
@@ -2948,12 +2953,29 @@ class copied_weights {
     seen_ = from_.changes() + 1;
     are_new_ = true;
   }
+  /// Gives weights that have changed back.
+  void give(float const* own) {
+    if (!exist()) return;
+    give_(own, from_.data());
+    from_.count_change();
+    seen_ = from_.changes() + 1;
+  }
+  /// Gives weights back when it ends, whatever happens before.
+  struct giving {
+    copied_weights& to;
+    float const* own;
+
+    giving(copied_weights& to_, float const* own_) : to(to_), own(own_) {}
+    giving(giving const&) = delete;
+    giving& operator=(giving const&) = delete;
+    ~giving() { to.give(own); }
+  };
   /// True once after each copy.
   [[nodiscard]] bool are_new() noexcept { return std::exchange(are_new_, false); }
 
  private:
   aligned_block from_;
-  void (*copy_)(float const*, float*) = nullptr;
+  copy_function copy_ = nullptr, give_ = nullptr;
   mutable std::uint64_t seen_ = 0;  // 1 + the changes that the copies have
   mutable bool are_new_ = false;
 };
@@ -77109,11 +77131,10 @@ struct pipeline_memory {
     else
       weights = other.weights.share();
   }
-  /// True. Errors: E4108 another session has the same weights, or `are_copied` from one.
+  /// True. Errors: E4108 a predictor, and another session has the same weights, or `are_copied` from one.
   [[nodiscard]] bool may_change_weights(bool are_copied) const {
-    if constexpr (!Sizes::trains)
-      if (weights.is_shared() || are_copied)
-        throw_data_error("E4108", "weights: expected those of one predictor, found weights that several share");
+    if ((!Sizes::trains && weights.is_shared()) || are_copied)
+      throw_data_error("E4108", "weights: expected those of one predictor, found weights that several share");
     return true;
   }
 
@@ -78692,7 +78713,14 @@ class session_memory {
   /// The memory of one of this process's replicas.
   [[nodiscard]] memory_type const& memory_of_replica(int number) const { return *replicas_[number]; }
   [[nodiscard]] aligned_block& memory_of_weights(int replica = 0) { return replicas_[replica]->weights; }
-  /// True if the weights are copies of those of another session: see session::copy_weights_from.
+  /// Has copies of weights that another session keeps in a layout of its own, made before a run or a look at them once
+  /// they have changed, from now on: call session::weight first. What training or set_weights changes is given back; a
+  /// predictor's cannot be set (E4108).
+  void copy_weights_from(copied_weights from) {
+    copied_ = std::move(from);
+    replicas_[0]->weights.expect_changes();
+  }
+  /// True if there are such copies.
   [[nodiscard]] bool copies_weights() const noexcept { return copied_.exist(); }
 
   /// Copies one of the numbers that the optimizer keeps with each element of a parameter, from or to its row-major
@@ -78859,6 +78887,8 @@ class session : public session_shape<typename Job::described>,
     if constexpr (sizes::scales_losses)  // an execution that has failed may have changed some of them
       for (int i = 0; i < sizes::replicas_here(); ++i)
         for (auto& scale : pointers_[i]->loss_scales.of_device) scale = pointers_[0]->loss_scales.of_device[0];
+    if (copied_.exist()) begin_run();
+    copied_weights::giving const back(copied_, replicas_[0]->weights.data());
     replicas_[0]->weights.count_change();
     all.first_step = steps_;
     steps_ += static_cast<std::uint64_t>(steps) * replicas;
@@ -78945,14 +78975,7 @@ class session : public session_shape<typename Job::described>,
     other.step_weights_.store_states(other.replicas_[0]->weights.data(), !other.weights_changed_);
     replicas_[0]->share_weights_of(*other.replicas_[0], graph.is_stateful() || other.copied_.exist());
     weights_changed_ = true;
-    if (other.copied_.exist()) copy_weights_from(other.copied_.share());
-  }
-  /// Has copies of weights that another session keeps in a layout of its own, made before a run or a look at them once
-  /// they have changed. They cannot be set: E4108.
-  void copy_weights_from(copied_weights from) {
-    copied_ = std::move(from);
-    replicas_[0]->weights.expect_changes();
-    weights_changed_ = true;
+    if (other.copied_.exist()) this->copy_weights_from(other.copied_.share());
   }
   /// Forgets micro-batches whose weights have not been updated yet.
   void begin_accumulation() { accumulated_ = 0; }
@@ -78970,10 +78993,10 @@ class session : public session_shape<typename Job::described>,
       return scale;
   }
 
-  /// The stored weights of one parameter of the first replica.
+  /// The stored weights of one parameter of the first replica. Errors: E4108, where they may be changed.
   [[nodiscard]] float* weight(std::size_t parameter) {
     float* const stored = step_weights_.store_states(replicas_[0]->weights.data(), !weights_changed_);
-    begin_change();
+    begin_change(copied_.exist());
     return stored + layout::storage.offset[parameter];
   }
   [[nodiscard]] float const* weight(std::size_t parameter) const {
@@ -78991,8 +79014,9 @@ class session : public session_shape<typename Job::described>,
   template <std::size_t Parameter>
   void write_weight(float const* row_major) {
     float* const stored = step_weights_.store_states(replicas_[0]->weights.data(), !weights_changed_);
-    begin_change();
+    begin_change(!sizes::trains && copied_.exist());
     layout::template write<Parameter>(row_major, stored);
+    copied_.give(stored);
   }
   template <std::size_t Parameter>
   static constexpr bool is_packed = weight_layout<typename Job::model, architecture>::template is_packed<Parameter>;
@@ -79074,8 +79098,10 @@ class session : public session_shape<typename Job::described>,
   static constexpr int workers = sizes::workers;
   static constexpr int accumulation_steps = sizes::options.accumulation_steps();
 
-  void begin_change() {  // E4108
-    weights_changed_ = replicas_[0]->may_change_weights(copied_.exist());
+  /// Makes ready for weights that are set. E4108 if that `is_refused`, or others share a predictor's.
+  void begin_change(bool is_refused) {
+    weights_changed_ = replicas_[0]->may_change_weights(is_refused);
+    copied_.bring(replicas_[0]->weights.data());
     replicas_[0]->weights.count_change();
   }
   void initialize_weights(std::uint64_t seed) {
