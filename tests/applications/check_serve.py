@@ -799,6 +799,8 @@ model_config_list {{
         for name in "first", "second":
             check("a model of a file", server.ask("POST", f"/v1/models/{name}:predict", {"instances": [ROW]})[0] == 200, name)
         check("batch_timeout_micros", time.time() - begin > 0.6, time.time() - begin)
+        found = server.ask("GET", "/v2/models/first/stats")[1]["model_stats"][0]["inference_stats"]["queue"]
+        check("what a call has waited", found["count"] == 1 and found["ns"] > 290000000, found)
         check("metrics of a file", server.ask("GET", "/here")[0] == 200 and server.ask("GET", "/metrics")[0] == 404)
         check("no effect", "batching.config, line 1: 'max_batch_size' has no effect" in server.end())
     with serve("--model_config_file", models, "--monitoring_config_file", write("none.config", "prometheus_config: { enable: false }")) as server:

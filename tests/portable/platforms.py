@@ -11,6 +11,7 @@ compiler is missing is skipped (77)."""
 import argparse
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -39,6 +40,10 @@ PLATFORMS = [
     Platform("x86_64 Linux, GCC, C++23", ["g++", "-march=x86-64-v3", "-std=c++23"]),
     Platform("x86_64 Linux, Clang, C++23", ["clang++-19", "-march=x86-64-v3", "-std=c++23"]),
     Platform("x86_64 Linux, Clang, C++26", ["clang++-19", "-march=x86-64-v3", "-std=c++26"]),
+    *[Platform(f"x86_64 Linux, GCC {release}", [f"g++-{release}", "-march=x86-64-v3"]) for release in (12, 13, 14, 15, 16)],
+    *[Platform(f"x86_64 Linux, Clang {release}", [f"clang++-{release}", "-march=x86-64-v3"]) for release in (19, 20, 21, 22, 23)],
+    Platform("x86_64 Linux, GCC 16, C++26", ["g++-16", "-march=x86-64-v3", "-std=c++26"]),
+    Platform("x86_64 Linux, Clang 23, C++26", ["clang++-23", "-march=x86-64-v3", "-std=c++26"]),
     Platform("x86_64 Linux, libc++", ["clang++-19", "-march=x86-64-v3", "-stdlib=libc++"]),
     Platform("aarch64 Linux (NEON)", ["aarch64-linux-gnu-g++"], ["qemu-aarch64", "-L", "/usr/aarch64-linux-gnu"], "emulated", bundles=True),
     Platform("armv7 Linux (NEON)", ["arm-linux-gnueabihf-g++", "-mfpu=neon"], ["qemu-arm", "-L", "/usr/arm-linux-gnueabihf"], "emulated"),
@@ -53,6 +58,7 @@ PLATFORMS = [
     Platform("x86_64 Windows, Zig", [], ["wine"], "run by Wine", zig="x86_64-windows-gnu"),
     Platform("x86_64 Linux, musl", ["-mcpu=x86_64_v3"], zig="x86_64-linux-musl"),
     Platform("aarch64 Linux, musl", [], ["qemu-aarch64"], "emulated", zig="aarch64-linux-musl"),
+    Platform("x86_64 FreeBSD", ["-mcpu=x86_64_v3"], how="linked", zig="x86_64-freebsd"),
     Platform("aarch64 macOS", [], how="linked", zig="aarch64-macos"),
     Platform("x86_64 macOS", ["-mcpu=x86_64_v3"], how="linked", zig="x86_64-macos"),
 ]
@@ -94,6 +100,15 @@ def command_of(each, zig):
     if each.zig:
         return [zig, "-m", "ziglang", "c++", "-target", each.zig, *each.compiler] if zig else None
     return each.compiler if shutil.which(each.compiler[0]) else None
+
+
+def compiler_of(command):
+    """Its name and the first number of its release, as it says itself."""
+    said = subprocess.run([*command, "--version"], capture_output=True, text=True, check=True).stdout
+    if found := re.search(r"clang version (\d+)", said):
+        return ("Zig's " if "ziglang" in command else "") + f"Clang {found[1]}"
+    release = subprocess.run([command[0], "-dumpversion"], capture_output=True, text=True, check=True).stdout
+    return f"GCC {re.match(r'[0-9]+', release)[0]}"
 
 
 def built(command, folder, source, program):
@@ -187,8 +202,7 @@ def main():
             failed = True
             print(f"{each.name}: {problem}", file=sys.stderr)
             continue
-        compiler = "Zig's Clang" if each.zig else "Clang 19" if "clang" in command[0] else "GCC"
-        rows.append(f"| {each.name} | {compiler} | {what} |")
+        rows.append(f"| {each.name} | {compiler_of(command)} | {what} |")
         print(rows[-1], flush=True)
         print(f"{each.name}: {time.monotonic() - begin:.0f} s", file=sys.stderr)
     if options.write:

@@ -3,7 +3,7 @@
 # one run of the compiler, which takes a third of the time: the headers and templates that they share cost more than they do.
 # What has no group is compiled alone. Names in the unnamed namespaces of a group's sources must differ.
 set(stagecraft_source_groups
-    "keras/ config_calls config_masks config_reader hdf5_process model_json model_reader option_values read_rtneural weights_reader"
+    "keras/ config_calls config_masks config_reader hdf5_process model_json model_reader operator_graph operator_groups operator_layers option_values read_rtneural recurrent_cells weights_reader"
     "onnx/ empty_tensors folding_axes onnx_constants onnx_file onnx_inlining onnx_inputs onnx_joining onnx_model"
     "onnx/ onnx_patterns onnx_types onnx_versions operator_table part_nodes product_nodes recurrent_nodes shape_nodes window_nodes"
     "onnx/export/ export_sequences export_simple export_windows onnx_builder onnx_bundle onnx_export"
@@ -11,7 +11,8 @@ set(stagecraft_source_groups
     "onnx/operations/ microsoft_attention microsoft_nodes operation_nodes part_operations pooling_operations region_operations resize_operations sampling_operations"
     "onnx/operations/ tap_operations transform_operations word_operations word_reductions"
     "saved_model/ object_graph saved_model"
-    "tensorflow/ graph_def graph_patterns lower_elementwise lower_movement lower_products lower_windows operation_table read_tensorflow")
+    "tensorflow/ graph_def graph_patterns lower_elementwise lower_movement lower_products lower_windows operation_table read_tensorflow"
+    "keras/ operator_movement operator_reductions operator_words")
 
 set(stagecraft_tool_folder ${CMAKE_CURRENT_LIST_DIR})
 function(stagecraft_compile_together target)

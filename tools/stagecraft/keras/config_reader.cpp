@@ -2,6 +2,7 @@
 // Keras's configurations of models: Sequential and functional ones, as Keras 2 and Keras 3 write them.
 #include "keras/config_calls.hpp"
 #include "keras/config_masks.hpp"
+#include "keras/operator_layers.hpp"
 #include "source/source_model.hpp"
 #include "source/written_layer.hpp"
 
@@ -20,7 +21,7 @@ constexpr int deepest_model = 16;
 class reader {
  public:
   reader(std::string const& file, import_options const& options, layer_maker const& make)
-      : file_(file), options_(options), make_(make), calls_(file) {}
+      : file_(file), options_(options), make_(make), calls_(file), operators_(file, problems_) {}
 
   /// Reads the whole model.
   source_model read(json const& config) {
@@ -182,11 +183,18 @@ class reader {
            inner->at("config").is_object() && inner->at("config").value("stateful", json(false)) == true;
   }
 
+  /// True for a call of a layer that the library lacks: neither shapes nor the number of its outputs are known.
+  static bool is_unknown(source_call const& call) { return call.outputs.size() == 1 && !call.outputs[0]; }
+
   int add_call(source_model& model, int index, json const& entry, std::vector<source_tensor> inputs,
                json const& call_options, int depth) {
     std::vector<std::optional<shape>> shapes;
     for (auto const& input : inputs) {
       auto const& from = model.calls[static_cast<std::size_t>(input.call)];
+      if (is_unknown(from)) {
+        shapes.push_back(std::nullopt);
+        continue;
+      }
       if (input.output < 0 || input.output >= static_cast<int>(from.outputs.size()))
         wrong("layer '" + model.layers[static_cast<std::size_t>(index)].name + "' takes output " +
               std::to_string(input.output) + " of '" + model.layer_of(from).name + "', which has " +
@@ -207,7 +215,7 @@ class reader {
           call.outputs.push_back(layer.nested->calls[static_cast<std::size_t>(output.call)]
                                      .outputs[static_cast<std::size_t>(output.output)]);
       } else {
-        call.outputs.push_back(find_rules(layer, config_of(entry), call_options, shapes));
+        call.outputs = find_rules(layer, config_of(entry), call_options, shapes);
       }
     } catch (unsupported const& why) {
       if (layer.calls == 0) {
@@ -234,8 +242,8 @@ class reader {
     return found;
   }
 
-  std::optional<shape> find_rules(model_layer& layer, json const& config, json const& call_options,
-                                  std::vector<std::optional<shape>> const& shapes) const {
+  std::vector<std::optional<shape>> find_rules(model_layer& layer, json const& config, json const& call_options,
+                                               std::vector<std::optional<shape>> const& shapes) const {
     if (!config.is_object()) throw unsupported("has no options");
     bool const is_known = !shapes.empty() && std::all_of(shapes.begin(), shapes.end(), [](auto const& x) { return x; });
     bool const is_first = layer.calls == 0;
@@ -243,7 +251,12 @@ class reader {
       layer.call_options = call_options;
       int const rank = is_known ? shapes.front()->rank() + 1 : 0;
       bool const is_in_header = layer.class_name == own_class && config.contains("output");
-      layer.layer = is_in_header ? written_layer(config) : make_({layer.class_name, config, rank, call_options});
+      auto own_options = call_options;
+      if (own_options.is_object()) own_options.erase(masks_key), own_options.erase(masks_go_on_key);
+      layer.layer = is_in_header ? written_layer(config) : make_({layer.class_name, config, rank, own_options});
+      if (own_options != call_options)
+        layer.layer = masked_layer(std::move(layer.layer), layer.class_name, call_options[masks_key],
+                                   call_options.contains(masks_go_on_key));
       if (auto const nodes = config.find("nodes"); nodes != config.end() && nodes->is_array())
         for (auto const& each : *nodes)
           if (each.is_string()) layer.nodes.push_back(each.get<std::string>());
@@ -252,12 +265,14 @@ class reader {
       if (auto const on_host = config.find("on_host"); on_host != config.end() && on_host->is_boolean())
         layer.layer->is_on_host = on_host->get<bool>();
     }
-    if (!is_known || !layer.layer) return std::nullopt;
+    if (!is_known || !layer.layer) return {std::nullopt};
     std::vector<shape> known;
     for (auto const& each : shapes) known.push_back(*each);
     auto rules = layer.layer->rules(known, layer.name);
+    if (is_first) layer.layer->learn(rules);
     if (is_first) layer.weights = std::move(rules.weights);
-    return rules.output;
+    if (rules.parts.empty()) return {rules.output};
+    return {rules.parts.begin(), rules.parts.end()};
   }
 
   void read_functional(json const& content, std::vector<std::optional<shape>> const* given, int depth,
@@ -288,6 +303,10 @@ class reader {
     for (auto const& each : model.layers) names.insert(each.name);
     for (auto const& entry : entries) {
       if (text_in(entry, "class_name", "a layer") == "InputLayer") continue;
+      if (is_operator(entry)) {
+        read_operator_calls(entry, model, names, index, calls);
+        continue;
+      }
       int const layer = add_layer(model, entry, names);
       entry_of_layer[layer] = &entry;
       auto const& name = model.layers[static_cast<std::size_t>(layer)].name;
@@ -298,11 +317,12 @@ class reader {
     }
     auto const outputs = calls_.read_ends(content, "output_layers", model.name);
     auto const first_node = first_nodes(model, index, calls, outputs);
-    add_calls(model, calls, index, first_node, entry_of_layer, call_of, depth);
+    add_calls(model, calls, index, first_node, entry_of_layer, call_of, outputs, names, depth);
     for (auto const& output : outputs) {
       auto const tensor = find(output, model, index, first_node, call_of);
-      if (!tensor || tensor->output < 0 ||
-          tensor->output >= static_cast<int>(model.calls[static_cast<std::size_t>(tensor->call)].outputs.size()))
+      auto const* const call = tensor ? &model.calls[at(tensor->call)] : nullptr;
+      if (call == nullptr || tensor->output < 0 ||
+          (!is_unknown(*call) && tensor->output >= static_cast<int>(call->outputs.size())))
         wrong("model '" + model.name + "' has an output of '" + output.layer + "' that no call gives");
       model.outputs.push_back(*tensor);
     }
@@ -331,22 +351,50 @@ class reader {
                                     std::map<std::pair<int, int>, int> const& call_of) const {
     auto const layer = index.find(tensor.layer);
     if (layer == index.end()) wrong("model '" + model.name + "' has no layer '" + tensor.layer + "'");
+    if (auto const made = operators_.find({layer->second, tensor.node, tensor.output})) return made;
     auto const first = first_node.find(layer->second);
     auto const call = call_of.find({layer->second, tensor.node - (first == first_node.end() ? 0 : first->second)});
     if (call == call_of.end()) return std::nullopt;
     return source_tensor{call->second, tensor.output};
   }
 
+  /// Adds a call of an operation on tensors, which is no layer of the model: its nodes become layers in add_calls.
+  void read_operator_calls(json const& entry, source_model const& model, std::set<std::string>& names,
+                           std::map<std::string, int>& index, std::vector<config_call>& calls) {
+    auto name = entry.contains("name") && entry["name"].is_string() ? entry["name"].get<std::string>()
+                                                                    : text_in(config_of(entry), "name", "an operation");
+    if (!names.insert(name).second) wrong("model '" + model.name + "' has two layers '" + name + "'");
+    json named;
+    int const number = index[name] = operators_.declare(name, function_of_operator(entry, named));
+    if (!entry.contains("inbound_nodes") || !entry["inbound_nodes"].is_array())
+      wrong("layer '" + name + "' has no 'inbound_nodes'");
+    for (auto const& node : entry["inbound_nodes"]) calls.push_back(calls_.read_operator(node, number, name, named));
+  }
+
   void add_calls(source_model& model, std::vector<config_call> const& calls, std::map<std::string, int> const& index,
                  std::map<int, int> const& first_node, std::map<int, json const*> const& entry_of_layer,
-                 std::map<std::pair<int, int>, int>& call_of, int depth) {
+                 std::map<std::pair<int, int>, int>& call_of, std::vector<history> const& outputs,
+                 std::set<std::string>& names, int depth) {
     std::vector<int> node(calls.size());
     std::map<int, int> nodes_of_layer;
     for (std::size_t i = 0; i < calls.size(); ++i) node[i] = nodes_of_layer[calls[i].layer]++;
-    for (auto const i : order_of_calls(calls, node, index, first_node, call_of, model)) {
+    auto const order = order_of_calls(calls, node, index, first_node, call_of, model);
+    auto const find_tensor = [&](history const& tensor) { return find(tensor, model, index, first_node, call_of); };
+    auto const place_of = [&](history const& tensor) {
+      int const layer = index.at(tensor.layer);
+      auto const first = first_node.find(layer);
+      return std::pair(layer, tensor.node - (first == first_node.end() ? 0 : first->second));
+    };
+    operator_groups groups(calls, node, order, place_of, outputs);
+    for (auto const& step : groups.steps()) {
+      if (step.group >= 0) {
+        operators_.add(model, groups, step.group, calls, node, find_tensor, names);
+        continue;
+      }
+      auto const i = step.call;
       std::vector<source_tensor> inputs;
       for (auto const& tensor : calls[i].inputs)
-        if (auto const found = find(tensor, model, index, first_node, call_of)) inputs.push_back(*found);
+        if (auto const found = find_tensor(tensor)) inputs.push_back(*found);
       call_of[{calls[i].layer, node[i]}] =
           add_call(model, calls[i].layer, *entry_of_layer.at(calls[i].layer), inputs, calls[i].options, depth);
     }
@@ -391,6 +439,7 @@ class reader {
   layer_maker const& make_;
   config_calls calls_;
   std::vector<std::string> problems_;
+  operator_layers operators_;
   bool keeps_states_ = false;
   int batch_size_ = 0;  ///< the batch size, if the file states it
   /// The error for an input without a shape, which is reported if there is no other error that may be its cause.

@@ -2,6 +2,7 @@
 // The layers of the library that can be imported, by their class names.
 #include "keras/library_layer.hpp"
 
+#include <stagecraft/diagnostics/shown_text.hpp>
 #include <functional>
 #include <map>
 
@@ -129,7 +130,8 @@ table_row add(layer_list& to, L const& prototype, argument_counts const& counts 
   return {to, word_of_type<L>.view()};
 }
 
-/// The configuration of the layer inside a wrapper.
+}  // namespace
+
 layer_config wrapped_config(layer_config const& config, char const* key) {
   auto const found = config.options.find(key);
   if (found == config.options.end() || !found->is_object() || !found->contains("class_name") ||
@@ -137,6 +139,8 @@ layer_config wrapped_config(layer_config const& config, char const* key) {
     throw unsupported("has no layer inside it");
   return {(*found)["class_name"].get<std::string>(), (*found)["config"]};
 }
+
+namespace {
 
 /// Keras's TimeDistributed, whose rules are those of the layer inside it, for each step.
 class time_distributed_layer : public source_layer {
@@ -220,6 +224,22 @@ std::unique_ptr<source_layer> make_bidirectional(layer_config const& config) {
   throw unsupported("has a layer " + inner.class_name + " inside it");
 }
 
+}  // namespace
+
+/// The arguments of a ConvLSTM, whose activation is an option in braces and no argument, as a convolution's is.
+template <class L>
+struct arguments_of_conv_lstm {
+  using type = argument_list<&L::filters, &L::kernel_size>;
+};
+template <>
+struct own_arguments<layers::conv_lstm1d> : arguments_of_conv_lstm<layers::conv_lstm1d> {};
+template <>
+struct own_arguments<layers::conv_lstm2d> : arguments_of_conv_lstm<layers::conv_lstm2d> {};
+template <>
+struct own_arguments<layers::conv_lstm3d> : arguments_of_conv_lstm<layers::conv_lstm3d> {};
+
+namespace {
+
 layer_list make_table() {
   using namespace layers;
   layer_list all;
@@ -288,6 +308,9 @@ layer_list make_table() {
   add(all, lstm(1), {.required = 1});
   add(all, gru(1), {.required = 1});
   add(all, simple_rnn(1), {.required = 1});
+  add(all, conv_lstm1d(1, 1), {.required = 2});
+  add(all, conv_lstm2d(1, 1), {.required = 2});
+  add(all, conv_lstm3d(1, 1), {.required = 2});
   add(all, multi_head_attention(1, 1), {.required = 2});
   add(all, cropping1d());
   add(all, cropping2d());
@@ -305,6 +328,8 @@ layer_list make_table() {
     return std::make_unique<time_distributed_layer>(config);
   };
   all.makers["Bidirectional"] = make_bidirectional;
+  all.makers["RNN"] = make_rnn;
+  all.words.push_back(own_text("rnn"));
   return all;
 }
 
@@ -321,7 +346,27 @@ std::vector<std::string> keras_names_of(std::string_view word, std::string_view 
   return found != names.end() ? found->second : std::vector{std::string(option)};
 }
 
+namespace {
+
+/// Why a Lambda is refused: its function is no part of a file, or only as what one version of Python runs.
+[[noreturn]] void refuse_lambda(json const& options) {
+  auto const function = options.find("function");
+  json name;
+  if (function != options.end() && function->is_object()) name = function->value("config", json());
+  if (function != options.end() && function->is_string()) name = *function;
+  if (name.is_string())
+    throw unsupported("has the function '" + diagnostics::shown_name(name.get<std::string>()) +
+                      "', of which the file has only the name: write it as keras.ops or tf functions on the tensors "
+                      "themselves");
+  throw unsupported(
+      "has a function of Python as bytes for one version of Python, which are not read: write it as keras.ops or tf "
+      "functions on the tensors themselves");
+}
+
+}  // namespace
+
 std::unique_ptr<source_layer> make_layer(layer_config const& config) {
+  if (config.class_name == "Lambda") refuse_lambda(config.options);
   auto const& makers = table().makers;
   auto const found = makers.find(config.class_name);
   if (found == makers.end()) throw unsupported("is a " + config.class_name + ", which is not here");

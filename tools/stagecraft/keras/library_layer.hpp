@@ -41,6 +41,11 @@ void check_unknown_options(json const& config, std::set<std::string> const& know
 [[nodiscard]] json const& option_in(json const& config, std::string_view word, std::string_view option,
                                     std::set<std::string>& known);
 
+/// The configuration of the layer or cell inside a wrapper. Throws unsupported if there is none.
+[[nodiscard]] layer_config wrapped_config(layer_config const& config, char const* key);
+/// Keras's RNN of one of the library's cells, or of several.
+[[nodiscard]] std::unique_ptr<source_layer> make_rnn(layer_config const& config);
+
 /// The text of a default, which is written if other repeated layers have another whole number there.
 template <class T>
 literal default_literal(T const& value) {
@@ -67,6 +72,9 @@ layer_rules rules_from(L const& layer, std::span<shape const> inputs, std::strin
     result.weights.push_back(
         {std::string(weight.name.view()), {weight.shape.begin(), weight.shape.end()}, weight.trainable});
   }
+  // Numbers that are added to the loss stand after the outputs.
+  if (auto const outputs = static_cast<int>(found.parts.size()) - found.losses; outputs > 1)
+    for (int i = 0; i < outputs; ++i) result.parts.push_back(found.parts[static_cast<std::size_t>(i)]);
   return result;
 }
 

@@ -17,6 +17,7 @@
 #include <stagecraft/io/weight_formats.hpp>
 #include <algorithm>
 #include <cstdio>
+#include <optional>
 
 namespace stagecraft::tool {
 
@@ -55,11 +56,19 @@ bool names_modules(json const& config, int depth = 0) {
   return false;
 }
 
+/// True if Keras 3 wrote a configuration: it, or the file around it, says so. Releases of Keras 2 from 2.13 on name
+/// modules, too, and say which release they are.
+bool is_of_keras_3(json const& config, std::optional<std::string> version = std::nullopt) {
+  if (!version && config.is_object() && config.contains("keras_version") && config["keras_version"].is_string())
+    version = config["keras_version"].get<std::string>();
+  return version ? version->starts_with('3') : names_modules(config);
+}
+
 /// Reads a file of weights alone, with the model's description from another file.
 source_model read_weights_h5(std::string const& path, import_options const& options) {
   io::byte_source const source(options.architecture);
   auto config = parse(io::text_of(source), options.architecture, "it");
-  if (names_modules(config)) rename_functions_of_keras_3(config);
+  if (is_of_keras_3(config)) rename_functions_of_keras_3(config);
   auto model = read_config(config, options.architecture, options);
   hdf5_process const file(path);
   if (file.has_group("/layers") || file.has_group("/_layer_checkpoint_dependencies"))
@@ -72,7 +81,7 @@ source_model read_weights_h5(std::string const& path, import_options const& opti
 source_model read_tfjs(std::string const& path, import_options const& options) {
   auto const file = io::read_tfjs(path);
   json config(file.config);
-  if (names_modules(config)) rename_functions_of_keras_3(config);
+  if (is_of_keras_3(config)) rename_functions_of_keras_3(config);
   auto model = read_config(config, path, options);
   read_tfjs_weights(file.weights, path, model);
   return model;
@@ -127,9 +136,7 @@ source_model read_h5(std::string const& path, import_options const& options) {
                                        : "only the weights of one: write it with model.save, not save_weights, "
                                          "or say with --architecture where model.to_json() is"));
   auto whole = parse(*config, path, "attribute 'model_config'");
-  if (auto const version = file.text("/", "keras_version");
-      (version && version->starts_with('3')) || names_modules(whole))
-    rename_functions_of_keras_3(whole);
+  if (is_of_keras_3(whole, file.text("/", "keras_version"))) rename_functions_of_keras_3(whole);
   auto model = read_config(whole, path, options);
   read_h5_weights(file, model);
   return model;

@@ -28,7 +28,7 @@ std::string shape_text(Shape const& shape) {
 void collect_layers(source_model& model, std::vector<model_layer*>& to) {
   for (auto& layer : model.layers) {
     if (layer.nested) collect_layers(*layer.nested, to);
-    if (!layer.weights.empty()) to.push_back(&layer);
+    if (!layer.weights.empty() && !layer.is_of_operators) to.push_back(&layer);
   }
 }
 
@@ -85,7 +85,7 @@ class group_of_layers {
   void add(source_model& model, std::string const& path) {
     for (auto& layer : model.layers) {
       if (layer.nested) add(*layer.nested, path + layer.name + "/");
-      if (layer.weights.empty()) continue;
+      if (layer.weights.empty() || layer.is_of_operators) continue;
       layers_.push_back(&layer);
       auto const trainable = layer.config.is_object() ? layer.config.value("trainable", json(true)) : json(true);
       for (auto const& each : layer.weights)
@@ -122,20 +122,47 @@ class group_of_layers {
   std::vector<io::weight_place> places_;
 };
 
+/// The groups of the cells of a StackedRNNCells in their order, which is not the file's; none for other layers.
+std::vector<std::string> groups_of_cells(model_layer const& layer, std::string const& own) {
+  if (layer.class_name != "RNN" || !layer.config.is_object()) return {};
+  auto const cells = json::json_pointer("/cell/config/cells");
+  if (!layer.config.contains(cells) || !layer.config[cells].is_array()) return {};
+  std::map<std::string, int> used;
+  std::vector<std::string> groups;
+  for (auto const& each : layer.config[cells]) {
+    auto name = snake_case_of(each.value("class_name", ""));
+    if (int const before = used[name]++; before > 0) name += "_" + std::to_string(before);
+    groups.push_back(own + "/cell/cells/" + name);
+  }
+  return groups;
+}
+
+/// The group of a class in a file of Keras 3, whose rule for names does not part digits from letters as Keras 2's does.
+std::string group_of_class(std::string const& class_name) {
+  constexpr std::string_view recurrent = "ConvLSTM";
+  if (!class_name.starts_with(recurrent)) return snake_case_of(class_name);
+  auto name = "conv_lstm" + class_name.substr(recurrent.size());
+  for (auto& letter : name) letter = static_cast<char>(letter >= 'A' && letter <= 'Z' ? letter + 32 : letter);
+  return name;
+}
+
 void assign_container(io::hdf5_content const& file, source_model& model, std::string const& group, assignment& to) {
   std::map<std::string, int> used;
   // This group had another name until Keras 2.13.
   auto const layers = file.has_group(group + "/layers") ? group + "/layers" : group + "/_layer_checkpoint_dependencies";
   for (auto& layer : model.layers) {
-    if (layer.is_input && model.is_sequential) continue;
-    auto name = snake_case_of(layer.class_name);
+    if ((layer.is_input && model.is_sequential) || layer.is_of_operators) continue;
+    auto name = group_of_class(layer.class_name);
     if (int const before = used[name]++; before > 0) name += "_" + std::to_string(before);
     auto const own = layers + "/" + name;
     if (layer.nested) {
       assign_container(file, *layer.nested, own, to);
     } else if (!layer.weights.empty()) {
       std::vector<std::string> paths;
-      if (file.has_group(own)) io::collect_keras_3_arrays(file, own, 0, paths);
+      auto groups = groups_of_cells(layer, own);
+      if (groups.empty()) groups.push_back(own);
+      for (auto const& each : groups)
+        if (file.has_group(each)) io::collect_keras_3_arrays(file, each, 0, paths);
       to.give(file, layer, paths);
     }
   }
@@ -153,7 +180,7 @@ void read_h5_weights(io::hdf5_content const& file, source_model& model) {
   };
   for (auto& layer : model.layers) {
     auto const group = base + layer.name;
-    if (!layer.nested && layer.weights.empty()) continue;
+    if ((!layer.nested && layer.weights.empty()) || layer.is_of_operators) continue;
     auto const names = file.texts(group, "weight_names");
     if (!layer.nested) {
       std::vector<std::string> paths;
@@ -190,6 +217,7 @@ void read_tfjs_weights(tensor_file const& weights, std::string const& file, sour
 void read_weights_by(weights_finder const& find, std::string const& file, source_model& model) {
   assignment to(file, model);
   for_each_weighted_layer(model, "", [&](model_layer& layer, std::string const& path) {
+    if (layer.is_of_operators) return;
     auto const found = find(layer, path);
     std::vector<stored_tensor const*> own;
     for (auto const& each : found) own.push_back(&each);

@@ -55,6 +55,7 @@ struct expected_weight {
 struct layer_rules {
   stagecraft::shape output;
   std::vector<expected_weight> weights;
+  std::vector<stagecraft::shape> parts{};  ///< shapes of several outputs; empty for one, which is `output`
 };
 
 /// A layer of any class.
@@ -63,6 +64,8 @@ class source_layer {
   virtual ~source_layer() = default;
   /// Returns output shape and weights for inputs of these shapes. Throws unsupported with the library's error.
   [[nodiscard]] virtual layer_rules rules(std::span<shape const> inputs, std::string const& name) const = 0;
+  /// Called once with the rules of the first call, before the layer is written.
+  virtual void learn(layer_rules const&) {}
 
   own_text word = "";                      ///< "conv2d"
   std::string default_name;                ///< Keras's base of default names: "conv2d" for "conv2d_1"
@@ -92,6 +95,11 @@ struct layer_config {
 
 /// Makes the layer of a configuration. Throws unsupported if the library lacks the layer or one of its options.
 [[nodiscard]] std::unique_ptr<source_layer> make_layer(layer_config const& config);
+
+/// A layer of this class that is called with masks, the last `masks` of its tensors. `go_on`: its output has the
+/// mask. Throws unsupported for layers that take none.
+[[nodiscard]] std::unique_ptr<source_layer> masked_layer(std::unique_ptr<source_layer> layer,
+                                                         std::string const& class_name, json const& masks, bool go_on);
 
 /// The C++ names of layers, and Keras's names of their classes in the same spelling.
 [[nodiscard]] std::vector<std::string> known_words();

@@ -42,6 +42,7 @@ struct model_layer {
   int calls = 0;
   json config;                       ///< its options, as in the file
   json call_options;                 ///< keyword arguments of its first call
+  bool is_of_operators = false;      ///< true: made of operations on tensors, with its weights, in a file of Keras
   std::vector<std::string> nodes{};  ///< names of the file's nodes that the layer was made of, in files of nodes
 };
 

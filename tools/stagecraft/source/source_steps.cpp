@@ -211,7 +211,7 @@ source_plan make_steps(source_model const& model, default_names& names,
       if (is_first) nested.try_emplace(layer.nested.get(), make_steps(*layer.nested, names, nested));
     } else {
       add_options(step, *layer.layer);
-      step.can_repeat = layer.calls == 1;
+      step.can_repeat = layer.calls == 1 && call.outputs.size() == 1;
       if (is_first) {
         for (auto const& inner : layer.layer->wrapped_names) names.skip(inner);
         if (!names.take(layer.name, layer.layer->default_name)) add_name(step, layer.name);
