@@ -2930,15 +2930,20 @@ class aligned_block {
   bool changes_elsewhere_ = false;
 };
 
-/// Weights that another session keeps in a layout of its own, and which are copied when they have changed.
+/// Weights that another session keeps in a layout of its own. They are copied when they have changed, and given back
+/// when this session has changed them.
 class copied_weights {
  public:
+  using copy_function = void (*)(float const* from, float* to);
+
   /// None.
   copied_weights() = default;
-  /// `copy(from, to)` writes what stands in `from` to the block of this session's weights.
-  copied_weights(aligned_block from, void (*copy)(float const* from, float* to))
-      : from_(std::move(from)), copy_(copy) {}
-  [[nodiscard]] copied_weights share() { return exist() ? copied_weights(from_.share(), copy_) : copied_weights(); }
+  /// `copy` writes what stands in `from` to the block of this session's weights, `give_back` writes it back.
+  copied_weights(aligned_block from, copy_function copy, copy_function give_back)
+      : from_(std::move(from)), copy_(copy), give_(give_back) {}
+  [[nodiscard]] copied_weights share() {
+    return exist() ? copied_weights(from_.share(), copy_, give_) : copied_weights();
+  }
 
   [[nodiscard]] bool exist() const noexcept { return copy_ != nullptr; }
   /// Copies the weights, if they have changed since they were copied.
@@ -2948,12 +2953,29 @@ class copied_weights {
     seen_ = from_.changes() + 1;
     are_new_ = true;
   }
+  /// Gives weights that have changed back.
+  void give(float const* own) {
+    if (!exist()) return;
+    give_(own, from_.data());
+    from_.count_change();
+    seen_ = from_.changes() + 1;
+  }
+  /// Gives weights back when it ends, whatever happens before.
+  struct giving {
+    copied_weights& to;
+    float const* own;
+
+    giving(copied_weights& to_, float const* own_) : to(to_), own(own_) {}
+    giving(giving const&) = delete;
+    giving& operator=(giving const&) = delete;
+    ~giving() { to.give(own); }
+  };
   /// True once after each copy.
   [[nodiscard]] bool are_new() noexcept { return std::exchange(are_new_, false); }
 
  private:
   aligned_block from_;
-  void (*copy_)(float const*, float*) = nullptr;
+  copy_function copy_ = nullptr, give_ = nullptr;
   mutable std::uint64_t seen_ = 0;  // 1 + the changes that the copies have
   mutable bool are_new_ = false;
 };
@@ -8643,6 +8665,199 @@ constexpr tracer& composed_words::ops() { return static_cast<tracer&>(*this); }
 
 }  // namespace stagecraft::operations
 
+// ---- stagecraft/operations/normalizations.hpp
+// Normalizations in a training step, as groups that a machine may have kernels for: of rows, and of channels by the
+// statistics of the batch.
+
+namespace stagecraft::operations {
+
+/// The group that normalizes rows: (x - mean) / sqrt(variance + epsilon) * gamma + beta over the last axes of x.
+struct row_normalization {
+  static constexpr std::string_view name = "normalized rows";
+  float epsilon = 0;
+  float columns = 2;                     ///< numbers of the axes together
+  bool scales = false, centers = false;  ///< there is a gamma, a beta
+
+  [[nodiscard]] static constexpr row_normalization of(composite const& group) {
+    auto const flags = static_cast<int>(group.numbers[1]);
+    return {group.numbers[0], group.numbers[2], (flags & 1) != 0, (flags & 2) != 0};
+  }
+  [[nodiscard]] constexpr axis_list axes(extents const& shape) const {
+    axis_list result = axis_list::none();
+    std::int64_t elements = 1;
+    for (int axis = shape.rank; axis-- > 1 && static_cast<float>(elements) < columns;) {
+      elements *= shape[axis];
+      result.axes[result.count++] = axis;
+    }
+    return result;
+  }
+  template <class Inside>
+  constexpr tensor group(tracer& ops, std::initializer_list<tensor> reads, Inside const& inside,
+                         gradient_rule rule = nullptr, bool is_gradient = false) const {
+    return ops.composite(name, reads, inside, rule,
+                         {epsilon, (scales ? 1.0F : 0.0F) + (centers ? 2.0F : 0.0F), columns}, is_gradient);
+  }
+};
+/// The gradients of a normalization of rows. They read what is computed inside the group: x - mean, and the reciprocal
+/// of the deviation.
+constexpr void row_normalization_rule(composite_gradient& of) {
+  of.read_inside();
+  tracer& ops = of.ops();
+  auto const what = row_normalization::of(of.what());
+  auto const operand = [&](tensor each, int index) { return tensor{&ops.list(), ops.list().operand(each.id, index)}; };
+  tensor normalized = operand(of.result(), 0);
+  if (what.centers) normalized = operand(normalized, 0);
+  if (what.scales) normalized = operand(normalized, 0);
+  tensor const centred = operand(normalized, 0), reciprocal = operand(normalized, 1);
+  tensor const x = of.read(0), dy = of.gradient();
+  if (of.wants(0)) {
+    axis_list const axes = what.axes(x.shape());
+    auto const inside = [&] {
+      tensor const g = what.scales ? dy * of.read(1) : dy;
+      tensor const slope = ops.mean(g * centred, axes) * square(reciprocal);
+      return (g - ops.mean(g, axes) - centred * slope) * reciprocal;
+    };
+    row_normalization const own{what.epsilon, what.columns, what.scales, false};
+    of.give(0, what.scales ? own.group(ops, {x, dy, of.read(1)}, inside, nullptr, true)
+                           : own.group(ops, {x, dy}, inside, nullptr, true));
+  }
+  if (what.scales && of.wants(1)) {
+    row_normalization const plain{what.epsilon, what.columns};
+    of.give(1, dy * plain.group(ops, {x}, [&] { return normalized; }));
+  }
+  if (what.centers) of.give(what.scales ? 2 : 1, dy);
+}
+/// The normalization of rows in a training step. A gamma or beta without a list is left out. The host has kernels
+/// for it and its gradient, also where the step takes a gradient of it.
+constexpr tensor normalize_rows(tracer& ops, tensor x, tensor gamma, tensor beta, float epsilon, int columns) {
+  row_normalization const what{epsilon, static_cast<float>(columns), gamma.list != nullptr, beta.list != nullptr};
+  auto const inside = [&] {
+    axis_list const axes = what.axes(x.shape());
+    tensor const centred = x - ops.mean(x, axes);
+    tensor y = centred * rsqrt(ops.mean(square(centred), axes) + epsilon);
+    if (what.scales) y = y * gamma;
+    if (what.centers) y = y + beta;
+    return y;
+  };
+  auto const rule = row_normalization_rule;
+  if (what.scales && what.centers) return what.group(ops, {x, gamma, beta}, inside, rule);
+  if (what.scales || what.centers) return what.group(ops, {x, what.scales ? gamma : beta}, inside, rule);
+  return what.group(ops, {x}, inside, rule);
+}
+
+/// The groups of a normalization of channels, the last axis of x, over all other axes.
+struct channel_normalization {
+  /// From x: the mean and the variance of each channel, (2, channels).
+  static constexpr std::string_view statistics = "statistics of channels";
+  /// From x, the statistics, gamma and beta: (x - mean) / sqrt(variance + epsilon) * gamma + beta. As a gradient, from
+  /// x, the statistics, the result's gradient, the sums below and gamma: the gradient by x, also by way of the
+  /// statistics.
+  static constexpr std::string_view name = "normalized channels";
+  /// From x, the statistics and the result's gradient: its sum and that of its product with x - mean, (2, channels).
+  static constexpr std::string_view sums = "sums of channels";
+
+  float epsilon = 0;
+  bool scales = false, centers = false;  ///< there is a gamma, a beta
+
+  [[nodiscard]] static constexpr channel_normalization of(composite const& group) {
+    auto const flags = static_cast<int>(group.numbers[1]);
+    return {group.numbers[0], (flags & 1) != 0, (flags & 2) != 0};
+  }
+  [[nodiscard]] static constexpr bool has(composite const& group) {
+    return group.name == statistics || group.name == name || group.name == sums;
+  }
+  template <class Inside>
+  constexpr tensor group(tracer& ops, std::string_view called, std::initializer_list<tensor> reads,
+                         Inside const& inside, gradient_rule rule = nullptr, bool is_gradient = false) const {
+    return ops.composite(called, reads, inside, rule, {epsilon, (scales ? 1.0F : 0.0F) + (centers ? 2.0F : 0.0F)},
+                         is_gradient);
+  }
+  /// Row 0 or 1 of two numbers of each channel, (1, channels).
+  static constexpr tensor row(tracer& ops, tensor two, int index) { return ops.slice(two, 0, index, 1); }
+  /// The sums over all axes but the last, (1, channels).
+  static constexpr tensor sum(tracer& ops, tensor x) {
+    axis_list axes = axis_list::none();
+    for (int axis = 0; axis + 1 < x.rank(); ++axis) axes.axes[axes.count++] = axis;
+    return ops.reshape(ops.sum(x, axes), {1, x.length(-1)});
+  }
+  /// 1 / the number of values of a channel.
+  static constexpr float part(tensor x) {
+    return static_cast<float>(x.length(-1)) / static_cast<float>(x.shape().size());
+  }
+};
+/// True if the host has kernels for a group.
+[[nodiscard]] constexpr bool has_host_kernel(composite const& group) {
+  return group.name == row_normalization::name || channel_normalization::has(group);
+}
+
+/// The gradient of means and variances by x.
+constexpr void channel_statistics_rule(composite_gradient& of) {
+  using channels = channel_normalization;
+  tracer& ops = of.ops();
+  tensor const x = of.read(0), by_mean = channels::row(ops, of.gradient(), 0),
+               by_variance = channels::row(ops, of.gradient(), 1);
+  float const part = channels::part(x);
+  of.give(0, (x - channels::row(ops, of.result(), 0)) * (by_variance * (2 * part)) + by_mean * part);
+}
+/// The gradients of a normalization of channels. That by x has the statistics' part in it, so that these get none.
+constexpr void channel_normalization_rule(composite_gradient& of) {
+  using channels = channel_normalization;
+  tracer& ops = of.ops();
+  auto const what = channels::of(of.what());
+  tensor const x = of.read(0), statistics = of.read(1), dy = of.gradient(), mean = channels::row(ops, statistics, 0);
+  auto const reciprocal = [&] { return rsqrt(channels::row(ops, statistics, 1) + what.epsilon); };
+  tensor const sums = what.group(
+      ops, channels::sums, {x, statistics, dy},
+      [&] { return ops.concatenate({channels::sum(ops, dy), channels::sum(ops, dy * (x - mean))}, 0); }, nullptr, true);
+  if (of.wants(0)) {
+    float const part = channels::part(x);
+    auto const inside = [&] {
+      tensor const slope = reciprocal();
+      tensor const all =
+          (dy - channels::row(ops, sums, 0) * part) - (x - mean) * (square(slope) * channels::row(ops, sums, 1) * part);
+      return all * (what.scales ? slope * of.read(2) : slope);
+    };
+    channels const own{what.epsilon, what.scales, false};
+    of.give(0, what.scales
+                   ? own.group(ops, channels::name, {x, statistics, dy, sums, of.read(2)}, inside, nullptr, true)
+                   : own.group(ops, channels::name, {x, statistics, dy, sums}, inside, nullptr, true));
+  }
+  auto const of_channel = [&](tensor each) { return ops.reshape(each, {x.length(-1)}); };
+  if (what.scales && of.wants(2)) of.give(2, of_channel(channels::row(ops, sums, 1) * reciprocal()));
+  if (what.centers) of.give(what.scales ? 3 : 2, of_channel(channels::row(ops, sums, 0)));
+}
+/// Mean and variance of each channel of x, (2, channels), in a training step.
+constexpr tensor channel_statistics(tracer& ops, tensor x) {
+  using channels = channel_normalization;
+  float const part = channels::part(x);
+  auto const inside = [&] {
+    tensor const mean = channels::sum(ops, x) * part;
+    return ops.concatenate({mean, channels::sum(ops, square(x - mean)) * part}, 0);
+  };
+  return channels{}.group(ops, channels::statistics, {x}, inside, channel_statistics_rule);
+}
+/// The normalization of channels by the statistics of x in a training step. A gamma or beta without a list is left out.
+/// The host has kernels for it and its gradient, as for normalize_rows.
+constexpr tensor normalize_channels(tracer& ops, tensor x, tensor statistics, tensor gamma, tensor beta,
+                                    float epsilon) {
+  using channels = channel_normalization;
+  channels const what{epsilon, gamma.list != nullptr, beta.list != nullptr};
+  auto const inside = [&] {
+    tensor factor = rsqrt(channels::row(ops, statistics, 1) + epsilon);
+    if (what.scales) factor = factor * gamma;
+    tensor y = (x - channels::row(ops, statistics, 0)) * factor;
+    if (what.centers) y = y + beta;
+    return y;
+  };
+  auto const rule = channel_normalization_rule;
+  if (what.scales && what.centers) return what.group(ops, channels::name, {x, statistics, gamma, beta}, inside, rule);
+  if (what.scales || what.centers)
+    return what.group(ops, channels::name, {x, statistics, what.scales ? gamma : beta}, inside, rule);
+  return what.group(ops, channels::name, {x, statistics}, inside, rule);
+}
+
+}  // namespace stagecraft::operations
+
 // ---- stagecraft/operations/composite_gradient.hpp
 // The tensors that a composite's own gradient rule reads and writes.
 
@@ -12332,199 +12547,6 @@ class loop_sums {
 
 }  // namespace stagecraft::operations::detail
 
-// ---- stagecraft/operations/normalizations.hpp
-// Normalizations in a training step, as groups that a machine may have kernels for: of rows, and of channels by the
-// statistics of the batch.
-
-namespace stagecraft::operations {
-
-/// The group that normalizes rows: (x - mean) / sqrt(variance + epsilon) * gamma + beta over the last axes of x.
-struct row_normalization {
-  static constexpr std::string_view name = "normalized rows";
-  float epsilon = 0;
-  float columns = 2;                     ///< numbers of the axes together
-  bool scales = false, centers = false;  ///< there is a gamma, a beta
-
-  [[nodiscard]] static constexpr row_normalization of(composite const& group) {
-    auto const flags = static_cast<int>(group.numbers[1]);
-    return {group.numbers[0], group.numbers[2], (flags & 1) != 0, (flags & 2) != 0};
-  }
-  [[nodiscard]] constexpr axis_list axes(extents const& shape) const {
-    axis_list result = axis_list::none();
-    std::int64_t elements = 1;
-    for (int axis = shape.rank; axis-- > 1 && static_cast<float>(elements) < columns;) {
-      elements *= shape[axis];
-      result.axes[result.count++] = axis;
-    }
-    return result;
-  }
-  template <class Inside>
-  constexpr tensor group(tracer& ops, std::initializer_list<tensor> reads, Inside const& inside,
-                         gradient_rule rule = nullptr, bool is_gradient = false) const {
-    return ops.composite(name, reads, inside, rule,
-                         {epsilon, (scales ? 1.0F : 0.0F) + (centers ? 2.0F : 0.0F), columns}, is_gradient);
-  }
-};
-/// The gradients of a normalization of rows. They read what is computed inside the group: x - mean, and the reciprocal
-/// of the deviation.
-constexpr void row_normalization_rule(composite_gradient& of) {
-  of.read_inside();
-  tracer& ops = of.ops();
-  auto const what = row_normalization::of(of.what());
-  auto const operand = [&](tensor each, int index) { return tensor{&ops.list(), ops.list().operand(each.id, index)}; };
-  tensor normalized = operand(of.result(), 0);
-  if (what.centers) normalized = operand(normalized, 0);
-  if (what.scales) normalized = operand(normalized, 0);
-  tensor const centred = operand(normalized, 0), reciprocal = operand(normalized, 1);
-  tensor const x = of.read(0), dy = of.gradient();
-  if (of.wants(0)) {
-    axis_list const axes = what.axes(x.shape());
-    auto const inside = [&] {
-      tensor const g = what.scales ? dy * of.read(1) : dy;
-      tensor const slope = ops.mean(g * centred, axes) * square(reciprocal);
-      return (g - ops.mean(g, axes) - centred * slope) * reciprocal;
-    };
-    row_normalization const own{what.epsilon, what.columns, what.scales, false};
-    of.give(0, what.scales ? own.group(ops, {x, dy, of.read(1)}, inside, nullptr, true)
-                           : own.group(ops, {x, dy}, inside, nullptr, true));
-  }
-  if (what.scales && of.wants(1)) {
-    row_normalization const plain{what.epsilon, what.columns};
-    of.give(1, dy * plain.group(ops, {x}, [&] { return normalized; }));
-  }
-  if (what.centers) of.give(what.scales ? 2 : 1, dy);
-}
-/// The normalization of rows in a training step. A gamma or beta without a list is left out. The host has kernels
-/// for it and its gradient, also where the step takes a gradient of it.
-constexpr tensor normalize_rows(tracer& ops, tensor x, tensor gamma, tensor beta, float epsilon, int columns) {
-  row_normalization const what{epsilon, static_cast<float>(columns), gamma.list != nullptr, beta.list != nullptr};
-  auto const inside = [&] {
-    axis_list const axes = what.axes(x.shape());
-    tensor const centred = x - ops.mean(x, axes);
-    tensor y = centred * rsqrt(ops.mean(square(centred), axes) + epsilon);
-    if (what.scales) y = y * gamma;
-    if (what.centers) y = y + beta;
-    return y;
-  };
-  auto const rule = row_normalization_rule;
-  if (what.scales && what.centers) return what.group(ops, {x, gamma, beta}, inside, rule);
-  if (what.scales || what.centers) return what.group(ops, {x, what.scales ? gamma : beta}, inside, rule);
-  return what.group(ops, {x}, inside, rule);
-}
-
-/// The groups of a normalization of channels, the last axis of x, over all other axes.
-struct channel_normalization {
-  /// From x: the mean and the variance of each channel, (2, channels).
-  static constexpr std::string_view statistics = "statistics of channels";
-  /// From x, the statistics, gamma and beta: (x - mean) / sqrt(variance + epsilon) * gamma + beta. As a gradient, from
-  /// x, the statistics, the result's gradient, the sums below and gamma: the gradient by x, also by way of the
-  /// statistics.
-  static constexpr std::string_view name = "normalized channels";
-  /// From x, the statistics and the result's gradient: its sum and that of its product with x - mean, (2, channels).
-  static constexpr std::string_view sums = "sums of channels";
-
-  float epsilon = 0;
-  bool scales = false, centers = false;  ///< there is a gamma, a beta
-
-  [[nodiscard]] static constexpr channel_normalization of(composite const& group) {
-    auto const flags = static_cast<int>(group.numbers[1]);
-    return {group.numbers[0], (flags & 1) != 0, (flags & 2) != 0};
-  }
-  [[nodiscard]] static constexpr bool has(composite const& group) {
-    return group.name == statistics || group.name == name || group.name == sums;
-  }
-  template <class Inside>
-  constexpr tensor group(tracer& ops, std::string_view called, std::initializer_list<tensor> reads,
-                         Inside const& inside, gradient_rule rule = nullptr, bool is_gradient = false) const {
-    return ops.composite(called, reads, inside, rule, {epsilon, (scales ? 1.0F : 0.0F) + (centers ? 2.0F : 0.0F)},
-                         is_gradient);
-  }
-  /// Row 0 or 1 of two numbers of each channel, (1, channels).
-  static constexpr tensor row(tracer& ops, tensor two, int index) { return ops.slice(two, 0, index, 1); }
-  /// The sums over all axes but the last, (1, channels).
-  static constexpr tensor sum(tracer& ops, tensor x) {
-    axis_list axes = axis_list::none();
-    for (int axis = 0; axis + 1 < x.rank(); ++axis) axes.axes[axes.count++] = axis;
-    return ops.reshape(ops.sum(x, axes), {1, x.length(-1)});
-  }
-  /// 1 / the number of values of a channel.
-  static constexpr float part(tensor x) {
-    return static_cast<float>(x.length(-1)) / static_cast<float>(x.shape().size());
-  }
-};
-/// True if the host has kernels for a group.
-[[nodiscard]] constexpr bool has_host_kernel(composite const& group) {
-  return group.name == row_normalization::name || channel_normalization::has(group);
-}
-
-/// The gradient of means and variances by x.
-constexpr void channel_statistics_rule(composite_gradient& of) {
-  using channels = channel_normalization;
-  tracer& ops = of.ops();
-  tensor const x = of.read(0), by_mean = channels::row(ops, of.gradient(), 0),
-               by_variance = channels::row(ops, of.gradient(), 1);
-  float const part = channels::part(x);
-  of.give(0, (x - channels::row(ops, of.result(), 0)) * (by_variance * (2 * part)) + by_mean * part);
-}
-/// The gradients of a normalization of channels. That by x has the statistics' part in it, so that these get none.
-constexpr void channel_normalization_rule(composite_gradient& of) {
-  using channels = channel_normalization;
-  tracer& ops = of.ops();
-  auto const what = channels::of(of.what());
-  tensor const x = of.read(0), statistics = of.read(1), dy = of.gradient(), mean = channels::row(ops, statistics, 0);
-  auto const reciprocal = [&] { return rsqrt(channels::row(ops, statistics, 1) + what.epsilon); };
-  tensor const sums = what.group(
-      ops, channels::sums, {x, statistics, dy},
-      [&] { return ops.concatenate({channels::sum(ops, dy), channels::sum(ops, dy * (x - mean))}, 0); }, nullptr, true);
-  if (of.wants(0)) {
-    float const part = channels::part(x);
-    auto const inside = [&] {
-      tensor const slope = reciprocal();
-      tensor const all =
-          (dy - channels::row(ops, sums, 0) * part) - (x - mean) * (square(slope) * channels::row(ops, sums, 1) * part);
-      return all * (what.scales ? slope * of.read(2) : slope);
-    };
-    channels const own{what.epsilon, what.scales, false};
-    of.give(0, what.scales
-                   ? own.group(ops, channels::name, {x, statistics, dy, sums, of.read(2)}, inside, nullptr, true)
-                   : own.group(ops, channels::name, {x, statistics, dy, sums}, inside, nullptr, true));
-  }
-  auto const of_channel = [&](tensor each) { return ops.reshape(each, {x.length(-1)}); };
-  if (what.scales && of.wants(2)) of.give(2, of_channel(channels::row(ops, sums, 1) * reciprocal()));
-  if (what.centers) of.give(what.scales ? 3 : 2, of_channel(channels::row(ops, sums, 0)));
-}
-/// Mean and variance of each channel of x, (2, channels), in a training step.
-constexpr tensor channel_statistics(tracer& ops, tensor x) {
-  using channels = channel_normalization;
-  float const part = channels::part(x);
-  auto const inside = [&] {
-    tensor const mean = channels::sum(ops, x) * part;
-    return ops.concatenate({mean, channels::sum(ops, square(x - mean)) * part}, 0);
-  };
-  return channels{}.group(ops, channels::statistics, {x}, inside, channel_statistics_rule);
-}
-/// The normalization of channels by the statistics of x in a training step. A gamma or beta without a list is left out.
-/// The host has kernels for it and its gradient, as for normalize_rows.
-constexpr tensor normalize_channels(tracer& ops, tensor x, tensor statistics, tensor gamma, tensor beta,
-                                    float epsilon) {
-  using channels = channel_normalization;
-  channels const what{epsilon, gamma.list != nullptr, beta.list != nullptr};
-  auto const inside = [&] {
-    tensor factor = rsqrt(channels::row(ops, statistics, 1) + epsilon);
-    if (what.scales) factor = factor * gamma;
-    tensor y = (x - channels::row(ops, statistics, 0)) * factor;
-    if (what.centers) y = y + beta;
-    return y;
-  };
-  auto const rule = channel_normalization_rule;
-  if (what.scales && what.centers) return what.group(ops, channels::name, {x, statistics, gamma, beta}, inside, rule);
-  if (what.scales || what.centers)
-    return what.group(ops, channels::name, {x, statistics, what.scales ? gamma : beta}, inside, rule);
-  return what.group(ops, channels::name, {x, statistics}, inside, rule);
-}
-
-}  // namespace stagecraft::operations
-
 // ---- stagecraft/operations/pooling_choice.hpp
 // Reads another tensor at the places that a max pooling has chosen: the gradient of a max pooling's gradient.
 
@@ -14542,6 +14564,8 @@ struct call_needs {
   /// The kind of epilogue that its forward step can be, and the epilogues that its own forward step can do.
   epilogue_kind is_epilogue = epilogue_kind::none;
   epilogue_kind takes_epilogue = epilogue_kind::none;
+  /// It puts zeros around images and does nothing else; its forward step can read images without the zeros around them.
+  bool is_border = false, takes_border = false;
 
   friend constexpr bool operator==(call_needs const&, call_needs const&) = default;
 };
@@ -14682,9 +14706,15 @@ constexpr call_needs needs_of(L const& layer, layer_inputs const& in, int batch,
     auto needs = needs_of(layer.each, in.with_shapes(&step, 1), batch * in[0][0], mode);
     needs.is_epilogue = epilogue_kind::none;
     needs.row_gradients = 0;
+    needs.takes_border = false;
     return needs;
   } else if constexpr (HasCall<L>) {
-    return needs_of_operations(layer, in, batch, mode);
+    auto needs = needs_of_operations(layer, in, batch, mode);
+    if constexpr (requires { layer.zeros_around(); }) needs.is_border = mode == execution_mode::inference;
+    if constexpr (kernel == layer_kernel::convolution || kernel == layer_kernel::depthwise_convolution ||
+                  kernel == layer_kernel::separable_convolution)
+      needs.takes_border = L::axes == 3;
+    return needs;
   } else {
     return needs_of_loops(layer, in, batch, mode);
   }
@@ -15631,6 +15661,9 @@ struct planned_call {
   bool is_left_out = false;
   /// The call whose forward step does this one's, directly or after other epilogues. -1: it has a step of its own.
   int epilogue_of = -1;
+  /// True if convolutions alone read its output, which is its input with zeros around: where one pass has all calls,
+  /// they read the input in its place, and this call has no step and no memory.
+  bool is_border = false;
 
   friend constexpr bool operator==(planned_call const&, planned_call const&) = default;
 };
@@ -15666,6 +15699,13 @@ struct model_plan {
   /// True if the loss of each output adds to a gradient.
   std::array<bool, Outputs> loss_adds_gradient{};
 
+  /// The call that has the output of a call in memory, where one pass has all calls.
+  [[nodiscard]] constexpr int root_without_borders(int call, graph_view const& graph) const {
+    int root = calls[call].root;
+    while (calls[root].is_border) root = calls[graph.inputs_of(root)[0]].root;
+    return root;
+  }
+
   friend constexpr bool operator==(model_plan const&, model_plan const&) = default;
 };
 
@@ -15698,6 +15738,7 @@ class planner {
       find_activations_in_consumers();
     }
     if (!is_half(stored_.narrow)) find_epilogues();  // what is in between would have to be rounded
+    if (!is_half(stored_.narrow) && !trains_) find_borders();
     if (!is_half(stored_.narrow) && !trains_) find_samples_in_place();
     return result_;
   }
@@ -15736,6 +15777,18 @@ class planner {
   constexpr void find_stored_types() {
     for (int i = 0; i < count_; ++i)
       call(i).stored = call(i).is_exact ? dtype::float32 : computed_type(graph_, call(i).root, stored_.by_default);
+  }
+
+  /// The kernels of convolutions leave zeros around an image out, which is less work than to copy it between them.
+  constexpr void find_borders() {
+    for (int i = 0; i < count_; ++i)
+      call(i).is_border = call(i).needs.is_border && !call(i).is_exact && !call(i).is_left_out;
+    for (int const output : graph_.ends) call(call(output).root).is_border = false;
+    for (int i = count_; i-- > 0;)
+      for (int const input : graph_.inputs_of(i))
+        if (auto& read = call(call(input).root);
+            &read != &call(input) || !(call(i).is_border || call(i).needs.takes_border))
+          read.is_border = false;
   }
 
   constexpr void find_samples_in_place() {
@@ -22550,6 +22603,20 @@ struct widened_step {
   static constexpr long long floats = Plan::trains ? input_gradient(node.input_count) : output_gradient;
 };
 
+/// The zeros above, left, below and right of an image for the calls that read `Source`, which are put there by that
+/// call and those before it.
+template <class Plan, int Source>
+constexpr std::array<int, 4> zeros_around() {
+  if constexpr (Plan::is_border(Source)) {
+    auto around = planned_layer<typename Plan::model, Source, false>.zeros_around();
+    auto const more = zeros_around<Plan, Plan::graph.inputs_of(Source)[0]>();
+    for (std::size_t side = 0; side < 4; ++side) around[side] += more[side];
+    return around;
+  } else {
+    return {};
+  }
+}
+
 /// Tensors are (batch, shape...) row by row. `Call` counts as in graph_of<M>.calls.
 template <class Plan, int Call>
 struct host_call {
@@ -22565,12 +22632,19 @@ struct host_call {
   static constexpr int input_count = Plan::graph.call(Call).input_count;
   static constexpr bool trains = Plan::trains && planned.needs_gradient;
 
+  /// The call whose output an input is; if zeros are put around it for this call and its like alone, what they
+  /// surround.
   [[nodiscard]] static constexpr int input_call(int index) {
-    return Plan::graph.inputs[Plan::graph.call(Call).first_input + index];
+    int source = Plan::graph.inputs[Plan::graph.call(Call).first_input + index];
+    while (Plan::is_border(source)) source = Plan::graph.inputs_of(source)[0];
+    return source;
   }
   [[nodiscard]] static constexpr shape const& input_shape(int index) {
     return Plan::graph.call(input_call(index)).shape;
   }
+  /// The zeros above, left, below and right of an input.
+  template <int Index>
+  static constexpr auto zeros_around_input = zeros_around<Plan, Plan::graph.inputs_of(Call)[Index]>();
   [[nodiscard]] static constexpr shape const& output_shape() { return Plan::graph.call(Call).shape; }
   /// Elements of one sample of the output.
   static constexpr int size = Plan::graph.call(Call).shape.size();
@@ -29655,6 +29729,24 @@ inline constexpr std::int64_t most_read_by_all = 1 << 19;
 /// cache.
 inline constexpr int read_ahead = 512;
 
+/// The most floats of a right factor that the second-level cache holds beside all else: the panels of a larger one are
+/// fetched before they are multiplied.
+inline constexpr std::int64_t most_kept = 1 << 18;
+
+/// Fetches `Floats` floats every `Every` steps into the second-level cache.
+template <int Every, int Floats>
+struct fetch_ahead {
+  static constexpr int every = Every;
+  float const* next;
+
+  void operator()() {
+#pragma GCC unroll 16
+    for (int i = 0; i < Floats; i += 16) __builtin_prefetch(next + i, 0, 2);
+    next += Floats;
+  }
+  void finish() {}
+};
+
 /// Stores the result of the epilogue.
 template <class Epilogue>
 struct store_output {
@@ -29721,9 +29813,10 @@ struct tile_store {
 
 /// The tiles `first_tile` to `last_tile` of y (+)= left * right, through `output`: M rows of left, one panel of right
 /// with Columns valid columns, the first of them y's `column`. `steps` products are summed, in half registers where the
-/// columns fit into them.
+/// columns fit into them. With `Fetches`, the same steps of the next panel are fetched meanwhile: else the first tile
+/// would wait for a slow cache, or for memory.
 template <int M, int LeftStride, int PanelColumns, int Columns, int Stride, class Arch, class Terms = float_terms,
-          class Output>
+          bool Fetches = false, class Output>
 inline void multiply_panel(int first_tile, int last_tile, float const* left, float const* right, int steps, float* y,
                            int column, bool add, bool last, Output const& output) {
   constexpr int vectors = (Columns + lanes<Arch> - 1) / lanes<Arch>;
@@ -29731,19 +29824,34 @@ inline void multiply_panel(int first_tile, int last_tile, float const* left, flo
   constexpr bool is_half =
       vectors == 1 && has_half_registers<Arch> && 2 * Columns <= lanes<Arch> && std::is_same_v<Terms, float_terms>;
   using sums = std::conditional_t<is_half, half_register<Arch>, batch<Arch>>;
-  constexpr int ahead = M == 1 && LeftStride * PanelColumns > 8192 ? read_ahead : 0;
+  constexpr int tiles = cut_rows<Arch>(M, vectors).tiles();
+  constexpr int ahead = (M == 1 || (Fetches && tiles == 1)) && LeftStride * PanelColumns > 8192 ? read_ahead : 0;
+  constexpr int every = tiles <= 16 ? 4 : 16, fetched = (every * PanelColumns / tiles + 15) / 16 * 16;
+  [[maybe_unused]] float const *const end_of_next = right + std::int64_t{LeftStride + steps} * PanelColumns,
+                                      *next = right + std::int64_t{LeftStride} * PanelColumns;
   for_each_tile<cut_rows<Arch>(M, vectors)>(first_tile, last_tile, [&]<int Height>(int row) {
     float const* const first = left + std::int64_t{row} * LeftStride;
     auto const store = [&](auto stride) {
       return tile_store<vectors, last_lanes, Arch, Terms, decltype(stride), Output>{
           y, stride, std::int64_t{row} * Stride + column, column, add, last, output};
     };
-    if constexpr (is_shared_tile<Arch>(Height, vectors, LeftStride))
+    constexpr bool is_shared = is_shared_tile<Arch>(Height, vectors, LeftStride);
+    if constexpr (Fetches && tiles > 1) {
+      fetch_ahead<every, fetched> const work{next < end_of_next ? next : right};
+      next += std::int64_t{steps / (every * interleaved_sums<Arch>(Height, vectors))} * fetched;
+      if constexpr (is_shared)
+        multiply_tile_of_any<Height, vectors, false, PanelColumns, ahead, Arch, Terms, sums>(
+            first, any_stride(LeftStride), right, steps, store(any_stride(Stride)), work);
+      else
+        multiply_tile<Height, vectors, false, PanelColumns, ahead, Arch, Terms, sums>(
+            first, known_stride<LeftStride>{}, right, steps, store(known_stride<Stride>{}), work);
+    } else if constexpr (is_shared) {
       multiply_tile_of_any<Height, vectors, false, PanelColumns, ahead, Arch, Terms, sums>(
           first, any_stride(LeftStride), right, steps, store(any_stride(Stride)), no_other_work{});
-    else
+    } else {
       multiply_tile<Height, vectors, false, PanelColumns, ahead, Arch, Terms, sums>(
           first, known_stride<LeftStride>{}, right, steps, store(known_stride<Stride>{}));
+    }
   });
 }
 
@@ -29827,9 +29935,9 @@ inline void multiply(float const* x, float const* w, float* y, Output const& out
     bool const add = blocks > 1 && from > 0;
     bool const last = blocks == 1 || from + steps >= K;
     for_each_panel<M, N, panel, Arch, by_rows>(part, [&]<int Columns>(int p, int first_tile, int last_tile) {
-      multiply_panel<M, K, panel, Columns, N, Arch, Terms>(first_tile, last_tile, x + from,
-                                                           w + p * layout::panel_stride + from * panel, count, y,
-                                                           p * panel, add, last, output);
+      multiply_panel<M, K, panel, Columns, N, Arch, Terms, (M > 1 && std::int64_t{K} * N > most_kept)>(
+          first_tile, last_tile, x + from, w + p * layout::panel_stride + from * panel, count, y, p * panel, add, last,
+          output);
     });
   }
 }
@@ -35170,6 +35278,8 @@ struct step_runs {
   std::ptrdiff_t right_column = 0;
   std::ptrdiff_t left_step = 1;
   std::ptrdiff_t right_step = 1;
+  /// What is fetched into the second-level cache meanwhile.
+  float const* ahead = nullptr;
 };
 
 /// Makes the compiler keep a value in one register, and forget its relation to other values.
@@ -35199,9 +35309,10 @@ template <int Rows, int Vectors, class Visit>
 
 /// Calls finish(i, j, sum) for every i in [0, Rows) and j in [0, Vectors) with the sum over all steps, as defined by
 /// Terms, of left[i][offset of the step's left factor] * right[offset of its right factor + j * lanes...]. A LeftStep
-/// or RightStep that is not 0 is the distance between steps, known at compile time. It is a function of its own, so
-/// that GCC keeps all sums in registers.
-template <int Rows, int Vectors, int LeftStep, int RightStep, class Arch, class Terms = float_terms, class Finish>
+/// or RightStep that is not 0 is the distance between steps, known at compile time. Each step fetches `Fetched` floats
+/// of what is read later. It is a function of its own, so that GCC keeps all sums in registers.
+template <int Rows, int Vectors, int LeftStep, int RightStep, class Arch, class Terms = float_terms, int Fetched = 0,
+          class Finish>
 [[gnu::noinline]] void gathered_tile(float const* const* left, float const* right, step_runs const& runs,
                                      Finish const& finish) {
   constexpr int width = lanes<Arch>;
@@ -35215,6 +35326,8 @@ template <int Rows, int Vectors, int LeftStep, int RightStep, class Arch, class 
   }
   std::ptrdiff_t const left_step = LeftStep != 0 ? LeftStep : runs.left_step;
   std::ptrdiff_t const right_step = RightStep != 0 ? RightStep : runs.right_step;
+  [[maybe_unused]] float const* ahead = runs.ahead;
+  constexpr int line = 16;
   for (int r = 0; r < runs.rows; ++r)
     for (int c = 0; c < runs.columns; ++c) {
       std::ptrdiff_t at = r * runs.left_row + c * runs.left_column;
@@ -35226,6 +35339,11 @@ template <int Rows, int Vectors, int LeftStep, int RightStep, class Arch, class 
 #pragma GCC unroll 4
           for (int j = 0; j < Vectors; ++j) __builtin_prefetch(from + steps_ahead * right_step + j * width);
           __builtin_prefetch(row[0] + at + steps_ahead * left_step);
+        }
+        if constexpr (Fetched > 0) {
+#pragma GCC unroll 16
+          for (int f = 0; f < Fetched; f += line) __builtin_prefetch(ahead + f, 0, 2);
+          ahead += Fetched;
         }
         batch<Arch> factor[Vectors];
 #pragma GCC unroll 4
@@ -35503,6 +35621,8 @@ struct tile_plan {
   int panels = 1;
   int tiles_at_once = 1;
   std::ptrdiff_t panel_stride = 0;
+  /// Floats that each step fetches of the part of the filter that is read after the tap rows of this panel; 0: none.
+  int fetched = 0;
 };
 
 /// The most steps of a tile that is worth the code of `direct`, and of `short_runs`.
@@ -35569,11 +35689,12 @@ struct store_sums {
   }
 };
 
-/// Tiles [first, last) of a class; only tap rows [from_row, to_row) are summed.
+/// Tiles [first, last) of a class; only tap rows [from_row, to_row) are summed. `ahead` is fetched meanwhile, and
+/// moved.
 template <tile_plan Plan, class Arch, class Terms, class Epilogue>
 void correlate_class(correlation const& shape, tap_class const& row, tap_class const& column, int from_row, int to_row,
                      float const* source, float const* filter, std::int64_t first, std::int64_t last,
-                     correlation_output<Epilogue> const& output) {
+                     correlation_output<Epilogue> const& output, [[maybe_unused]] float const*& ahead) {
   int const tap_row = row.tap > from_row ? row.tap : from_row;
   int const tap_end = row.tap + row.taps < to_row ? row.tap + row.taps : to_row;
   bool const merged = shape.columns.dilation == 1 && shape.source.pixel == shape.channels;
@@ -35605,6 +35726,10 @@ void correlate_class(correlation const& shape, tap_class const& row, tap_class c
       cursor.advance();
     }
     for (int i = rows; i < tiles * Plan.height; ++i) left[i] = left[rows - 1];
+    if constexpr (Plan.fetched > 0) {
+      runs.ahead = ahead;
+      ahead += static_cast<std::ptrdiff_t>(Plan.fetched) * runs.rows * runs.columns * runs.steps;
+    }
     correlation_output<Epilogue> to = output;
     float const* right = filter;
     for (int panel = 0; panel < Plan.panels; ++panel, right += Plan.panel_stride, to.first_column += Plan.panel)
@@ -35621,13 +35746,14 @@ void correlate_class(correlation const& shape, tap_class const& row, tap_class c
                 continue;
               }
             }
-            gathered_tile<Plan.height, Plan.vectors, 1, Plan.panel, Arch, Terms>(left + first_row, right, runs, store);
+            gathered_tile<Plan.height, Plan.vectors, 1, Plan.panel, Arch, Terms, Plan.fetched>(left + first_row, right,
+                                                                                               runs, store);
             continue;
           }
         }
         alignas(64) float sums[Plan.height * Plan.vectors * lanes<Arch>];
-        gathered_tile<Plan.height, Plan.vectors, 1, Plan.panel, Arch, Terms>(left + first_row, right, runs,
-                                                                             keep_sums<Plan.vectors, Arch>{sums});
+        gathered_tile<Plan.height, Plan.vectors, 1, Plan.panel, Arch, Terms, Plan.fetched>(
+            left + first_row, right, runs, keep_sums<Plan.vectors, Arch>{sums});
         to.template store<Plan, Arch, Terms>(sums, element + first_row, height);
       }
   }
@@ -35648,12 +35774,16 @@ void correlate(correlation const& shape, float const* source, float const* filte
     output.add = add || from_row > 0;
     output.last = to_row >= shape.rows.taps;
     std::int64_t begin = 0;
+    // The next tap rows of the panel, or those of the next panel, follow these in memory.
+    float const* ahead = filter + static_cast<std::int64_t>(to_row < shape.rows.taps ? to_row : shape.rows.taps) *
+                                      row_steps * Plan.panel;
     shape.for_each_class([&](tap_class const& row, tap_class const& column, std::int64_t pixels) {
       std::int64_t const tiles = (pixels + Plan.height - 1) / Plan.height;
       std::int64_t const from = first > begin ? first - begin : 0;
       std::int64_t const to = last - begin < tiles ? last - begin : tiles;
       if (from < to)
-        correlate_class<Plan, Arch, Terms>(shape, row, column, from_row, to_row, source, filter, from, to, output);
+        correlate_class<Plan, Arch, Terms>(shape, row, column, from_row, to_row, source, filter, from, to, output,
+                                           ahead);
       begin += tiles;
     });
     from_row = to_row;
@@ -35706,6 +35836,20 @@ struct forward_correlation {
 inline constexpr int most_together_weights = 16384;
 inline constexpr int least_together_tiles = 32;
 inline constexpr int together_source = 3072;
+/// The most tiles of a panel during which the next part of the filter is fetched: with more, waiting counts little.
+inline constexpr int most_fetching_tiles = 256;
+
+/// Floats of a panel that each step of its tiles fetches of the next one, so that all are there in time: else the first
+/// tile would wait for a slow cache, or for memory. 0: none.
+[[nodiscard]] constexpr int fetched_floats(correlation const& shape, tile_plan const& plan) {
+  if (plan.panels > 1 || shape.tiles(plan.height) > most_fetching_tiles) return 0;
+  std::int64_t steps = 0;
+  shape.for_each_class([&](tap_class const& row, tap_class const& column, std::int64_t pixels) {
+    steps += (pixels + plan.height - 1) / plan.height * row.taps * column.taps;
+  });
+  std::int64_t const floats = std::int64_t{shape.rows.taps} * shape.columns.taps * plan.panel;
+  return static_cast<int>((floats + steps - 1) / steps);
+}
 
 /// The plan for the tiles of a panel with `columns` valid filters.
 template <int Batch, convolution_shape Shape, class Arch>
@@ -35728,7 +35872,10 @@ template <int Batch, convolution_shape Shape, class Arch>
     plan.tiles_at_once = most < 1 ? 1 : most < 8 ? most : 8;
     plan.panel_stride = layout::panel_stride;
   }
-  if (Shape.steps() > most_short_steps) return plan;
+  if (Shape.steps() > most_short_steps) {
+    plan.fetched = fetched_floats(forward_correlation<Batch, Shape>::parts[0], plan);
+    return plan;
+  }
   std::ptrdiff_t const right_column = static_cast<std::ptrdiff_t>(Shape.group_channels()) * plan.panel;
   plan.short_runs = {.rows = Shape.kernel_height,
                      .columns = Shape.kernel_width,
@@ -36990,11 +37137,13 @@ struct convolution_layer : layer<Derived> {
 
 namespace stagecraft::cpu {
 
-/// The convolution that the windows of a layer make of an image, or of a sequence, of a given size.
+/// The convolution that the windows of a layer make of an image, or of a sequence, of a given size, with zeros above,
+/// left, below and right.
 template <class Derived, class Size, class Options>
 constexpr kernels::convolution_shape convolution_of(layers::convolution_layer<Derived, Size, Options> const& layer,
-                                                    int height, int width, int channels, int filters, int groups = 1) {
-  auto const rows = layer.rows(height), columns = layer.columns(width);
+                                                    int height, int width, int channels, int filters, int groups = 1,
+                                                    std::array<int, 4> const& around = {}) {
+  auto const rows = layer.rows(height + around[0] + around[2]), columns = layer.columns(width + around[1] + around[3]);
   return {.height = height,
           .width = width,
           .channels = channels,
@@ -37006,10 +37155,10 @@ constexpr kernels::convolution_shape convolution_of(layers::convolution_layer<De
           .dilation_height = rows.dilation,
           .dilation_width = columns.dilation,
           .groups = groups,
-          .top = rows.before(),
-          .left = columns.before(),
-          .bottom = rows.after(),
-          .right = columns.after()};
+          .top = rows.before() + around[0],
+          .left = columns.before() + around[1],
+          .bottom = rows.after() + around[2],
+          .right = columns.after() + around[3]};
 }
 
 /// The place in its memory where a layer with an activation keeps sums + bias from forward to backward, if it does.
@@ -37023,8 +37172,9 @@ struct convolution_operation {
   struct shapes {
     using layer_type = std::remove_cvref_t<decltype(Call::layer)>;
     static constexpr shape const& in = Call::input_shape(0);
-    static constexpr auto convolution = convolution_of(Call::layer, layer_type::height_of(in), layer_type::width_of(in),
-                                                       in.back(), Call::layer.filters, Call::layer.options.groups);
+    static constexpr auto convolution =
+        convolution_of(Call::layer, layer_type::height_of(in), layer_type::width_of(in), in.back(), Call::layer.filters,
+                       Call::layer.options.groups, Call::template zeros_around_input<0>);
     static constexpr int batch = Call::batch * in.size(0, in.rank() - layer_type::axes);
     static constexpr int rows = batch * convolution.output_height() * convolution.output_width();
     using arch = typename Call::architecture;
@@ -38932,7 +39082,8 @@ struct separable_convolution_operation {
     static constexpr int between = in.back() * Call::layer.options.depth_multiplier;  // channels between the steps
     static constexpr int filters = Call::layer.filters;
     static constexpr auto convolution =
-        convolution_of(Call::layer, layer_type::height_of(in), layer_type::width_of(in), in.back(), between, in.back());
+        convolution_of(Call::layer, layer_type::height_of(in), layer_type::width_of(in), in.back(), between, in.back(),
+                       Call::template zeros_around_input<0>);
     static constexpr int rows = Call::batch * convolution.output_height() * convolution.output_width();
     using arch = typename Call::architecture;
     using epilogue = activation_epilogue<rows, filters, Call::layer.activation, Call::layer.options.use_bias, arch>;
@@ -39055,7 +39206,8 @@ struct kernel_steps<layer_kernel::depthwise_convolution, L> {
   struct shapes {
     static constexpr shape const& in = Call::input_shape(0);
     static constexpr auto convolution =
-        convolution_of(Call::layer, in[0], in[1], in[2], in[2] * Call::layer.options.depth_multiplier, in[2]);
+        convolution_of(Call::layer, in[0], in[1], in[2], in[2] * Call::layer.options.depth_multiplier, in[2],
+                       Call::template zeros_around_input<0>);
     static constexpr int rows = Call::batch * convolution.output_height() * convolution.output_width();
     using arch = typename Call::architecture;
     using epilogue =
@@ -42028,7 +42180,7 @@ class whole_pass_planner : buffer_lifetimes {
     result_.scratch_floats = place_all();
     for (int i = 0; i < count; ++i) {
       auto const& planned = model_plan.calls[i];
-      result_.value[i] = {offset(value_[planned.root])};
+      result_.value[i] = {offset(value_[root_of(i)])};
       result_.gradient[i] = {offset(gradient_[planned.root])};
       result_.saved[i] = {offset(saved_[i])};
       result_.epilogue[i] = planned.epilogue;
@@ -42044,12 +42196,14 @@ class whole_pass_planner : buffer_lifetimes {
   }
 
  private:
+  /// Borders are found for inference alone, so that it is the root of gradients, too.
+  static constexpr int root_of(int call) { return model_plan.root_without_borders(call, graph); }
   static constexpr int backward_step(int call) { return 2 * count - call; }
 
   constexpr void use_call(int i) {
     auto const& own = model_plan.calls[i];
     bool const backward = own.needs_gradient && !own.needs.view;
-    if (own.root == i) {
+    if (own.root == i && !own.is_border) {
       if (own.epilogue < 0) {
         use(value_[i],
             graph.call(i).is_input ? -1
@@ -42068,7 +42222,7 @@ class whole_pass_planner : buffer_lifetimes {
     if (backward && own.needs.output) extend(value_[own.root], backward_step(i));
     auto const& node = graph.call(i);
     for (int edge = node.first_input; edge < node.first_input + node.input_count; ++edge) {
-      int const root = model_plan.calls[graph.inputs[edge]].root;
+      int const root = root_of(graph.inputs[edge]);
       extend(value_[root], i);
       if (backward && own.needs.input) extend(value_[root], backward_step(i));
       if (backward) extend(gradient_[root], backward_step(i));
@@ -42080,7 +42234,7 @@ class whole_pass_planner : buffer_lifetimes {
     long long added = 0;  // floats of the largest gradient that a loss adds
     for (std::size_t k = 0; k < outputs; ++k) {
       if (model_plan.calls[graph.ends[k]].is_left_out) continue;
-      int const root = model_plan.calls[graph.ends[k]].root;
+      int const root = root_of(graph.ends[k]);
       extend(value_[root], loss_step);
       extend(gradient_[root], loss_step);
       if (model_plan.loss_adds_gradient[k] && stored_floats_of<Job>(root) > added) added = stored_floats_of<Job>(root);
@@ -42111,7 +42265,9 @@ struct make_whole_pass {
       int const call = Backward ? count - 1 - i : i;
       auto const& planned = model_plan.calls[call];
       auto const& node = graph.call(call);
-      if (node.is_input || planned.needs.view || planned.is_left_out || (Backward && !planned.needs_gradient)) continue;
+      if (node.is_input || planned.needs.view || planned.is_left_out || planned.is_border ||
+          (Backward && !planned.needs_gradient))
+        continue;
       draft.steps.push_back({call, Backward});
       if (!Backward) continue;
       for (int edge = node.first_input; edge < node.first_input + node.input_count; ++edge) {
@@ -42224,10 +42380,13 @@ struct step_plan {
     return is_whole && model_plan.calls[root(call)].stays_in_place;
   }
 
-  /// The call whose memory a view is, or the call itself.
+  /// The call whose memory a view is, or the call itself; that of the image of a border.
   [[nodiscard]] static constexpr std::size_t root(int call) {
-    return static_cast<std::size_t>(model_plan.calls[call].root);
+    return static_cast<std::size_t>(is_whole ? model_plan.root_without_borders(call, graph)
+                                             : model_plan.calls[call].root);
   }
+  /// True if the steps of a call's readers do its own.
+  [[nodiscard]] static constexpr bool is_border(int call) { return is_whole && model_plan.calls[call].is_border; }
   /// The only input of a model that one thread runs forward, as a whole and on floats, and its only output; -1 if there
   /// are several, or if one of them is the other. A call of the model alone may leave them where the caller has them.
   static constexpr int lone_input = [] {
@@ -67631,6 +67790,12 @@ struct zero_padding2d : layer<zero_padding2d> {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
+  /// The zeros above, left, below and right, for a convolution that does the step of this layer
+  /// (planned_call::is_border).
+  [[nodiscard]] constexpr std::array<int, 4> zeros_around() const {
+    return {padding.rows.before, padding.columns.before, padding.rows.after, padding.columns.after};
+  }
+
   constexpr auto call(auto& ops, auto x) const {
     auto const& [rows, columns] = padding;
     if (rows.before < 0 || rows.after < 0 || columns.before < 0 || columns.after < 0)
@@ -76957,11 +77122,10 @@ struct pipeline_memory {
     else
       weights = other.weights.share();
   }
-  /// True. Errors: E4108 another session has the same weights, or `are_copied` from one.
+  /// True. Errors: E4108 a predictor, and another session has the same weights, or `are_copied` from one.
   [[nodiscard]] bool may_change_weights(bool are_copied) const {
-    if constexpr (!Sizes::trains)
-      if (weights.is_shared() || are_copied)
-        throw_data_error("E4108", "weights: expected those of one predictor, found weights that several share");
+    if ((!Sizes::trains && weights.is_shared()) || are_copied)
+      throw_data_error("E4108", "weights: expected those of one predictor, found weights that several share");
     return true;
   }
 
@@ -78540,7 +78704,14 @@ class session_memory {
   /// The memory of one of this process's replicas.
   [[nodiscard]] memory_type const& memory_of_replica(int number) const { return *replicas_[number]; }
   [[nodiscard]] aligned_block& memory_of_weights(int replica = 0) { return replicas_[replica]->weights; }
-  /// True if the weights are copies of those of another session: see session::copy_weights_from.
+  /// Has copies of weights that another session keeps in a layout of its own, made before a run or a look at them once
+  /// they have changed, from now on: call session::weight first. What training or set_weights changes is given back; a
+  /// predictor's cannot be set (E4108).
+  void copy_weights_from(copied_weights from) {
+    copied_ = std::move(from);
+    replicas_[0]->weights.expect_changes();
+  }
+  /// True if there are such copies.
   [[nodiscard]] bool copies_weights() const noexcept { return copied_.exist(); }
 
   /// Copies one of the numbers that the optimizer keeps with each element of a parameter, from or to its row-major
@@ -78707,6 +78878,8 @@ class session : public session_shape<typename Job::described>,
     if constexpr (sizes::scales_losses)  // an execution that has failed may have changed some of them
       for (int i = 0; i < sizes::replicas_here(); ++i)
         for (auto& scale : pointers_[i]->loss_scales.of_device) scale = pointers_[0]->loss_scales.of_device[0];
+    if (copied_.exist()) begin_run();
+    copied_weights::giving const back(copied_, replicas_[0]->weights.data());
     replicas_[0]->weights.count_change();
     all.first_step = steps_;
     steps_ += static_cast<std::uint64_t>(steps) * replicas;
@@ -78793,14 +78966,7 @@ class session : public session_shape<typename Job::described>,
     other.step_weights_.store_states(other.replicas_[0]->weights.data(), !other.weights_changed_);
     replicas_[0]->share_weights_of(*other.replicas_[0], graph.is_stateful() || other.copied_.exist());
     weights_changed_ = true;
-    if (other.copied_.exist()) copy_weights_from(other.copied_.share());
-  }
-  /// Has copies of weights that another session keeps in a layout of its own, made before a run or a look at them once
-  /// they have changed. They cannot be set: E4108.
-  void copy_weights_from(copied_weights from) {
-    copied_ = std::move(from);
-    replicas_[0]->weights.expect_changes();
-    weights_changed_ = true;
+    if (other.copied_.exist()) this->copy_weights_from(other.copied_.share());
   }
   /// Forgets micro-batches whose weights have not been updated yet.
   void begin_accumulation() { accumulated_ = 0; }
@@ -78818,10 +78984,10 @@ class session : public session_shape<typename Job::described>,
       return scale;
   }
 
-  /// The stored weights of one parameter of the first replica.
+  /// The stored weights of one parameter of the first replica. Errors: E4108, where they may be changed.
   [[nodiscard]] float* weight(std::size_t parameter) {
     float* const stored = step_weights_.store_states(replicas_[0]->weights.data(), !weights_changed_);
-    begin_change();
+    begin_change(copied_.exist());
     return stored + layout::storage.offset[parameter];
   }
   [[nodiscard]] float const* weight(std::size_t parameter) const {
@@ -78839,8 +79005,9 @@ class session : public session_shape<typename Job::described>,
   template <std::size_t Parameter>
   void write_weight(float const* row_major) {
     float* const stored = step_weights_.store_states(replicas_[0]->weights.data(), !weights_changed_);
-    begin_change();
+    begin_change(!sizes::trains && copied_.exist());
     layout::template write<Parameter>(row_major, stored);
+    copied_.give(stored);
   }
   template <std::size_t Parameter>
   static constexpr bool is_packed = weight_layout<typename Job::model, architecture>::template is_packed<Parameter>;
@@ -78922,8 +79089,10 @@ class session : public session_shape<typename Job::described>,
   static constexpr int workers = sizes::workers;
   static constexpr int accumulation_steps = sizes::options.accumulation_steps();
 
-  void begin_change() {  // E4108
-    weights_changed_ = replicas_[0]->may_change_weights(copied_.exist());
+  /// Makes ready for weights that are set. E4108 if that `is_refused`, or others share a predictor's.
+  void begin_change(bool is_refused) {
+    weights_changed_ = replicas_[0]->may_change_weights(is_refused);
+    copied_.bring(replicas_[0]->weights.data());
     replicas_[0]->weights.count_change();
   }
   void initialize_weights(std::uint64_t seed) {

@@ -168,7 +168,8 @@ def check_triton(port, first):
               error is None and result.get_response().id == str(i) and (result.as_numpy("scores") == first["scores"]).all(), i, error)
     client.stop_stream()
     counts = client.get_inference_statistics("scores", as_json=True)["model_stats"][0]
-    check("statistics", int(counts["inference_count"]) >= 100 and int(counts["inference_stats"]["success"]["count"]) >= 30, counts)
+    check("statistics", int(counts["inference_count"]) >= 100 and int(counts["inference_stats"]["success"]["count"]) >= 30 and
+          int(counts["inference_stats"]["queue"]["count"]) >= 30, counts)
     refused("model", grpc.StatusCode.NOT_FOUND, "Request for unknown model: 'none' is not found", lambda: client.infer("none", inputs(PIXELS, SIZE)))
     refused("texts", grpc.StatusCode.INVALID_ARGUMENT, "which is not taken", lambda: client.infer("scores", inputs(numpy.full((5, 2, 3), b"a", object), SIZE)))
     client.unload_model("scores")

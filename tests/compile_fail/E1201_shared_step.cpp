@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// E1201: a trainer is to learn weights of a training step that takes gradients itself; a predictor has copies of them.
-// expect-error: weights are shared by a trainer with a training step that takes gradients itself
-// expect-error: copy them with set_weights [E1201]
+// E1201: a training step takes weights of a trainer; the other way round they are shared.
+// expect-error: weights are shared by a training step, whose models have memory of their own
+// expect-error: and the others of its models' weights: sc::shares<"model">(step) [E1201]
 #include <stagecraft/steps.hpp>
 #include <stagecraft/training/shares.hpp>
 
@@ -18,14 +18,16 @@ struct own_step : sc::training_step<own_step, input{4}> {
     step.metric("error", loss);
   }
 };
+using trainer = sc::trainer<net, sc::training{.loss = sc::losses::mean_squared_error{}}>;
 
 #ifdef STAGECRAFT_BAD
-using reader = sc::trainer<net, sc::training{.loss = sc::losses::mean_squared_error{}}>;
-#else
-using reader = sc::predictor<net, sc::inference{.batch_size = 8}>;
-#endif
-
-void share(sc::step_trainer<own_step>& model) {
-  reader other{sc::shares<"net">(model)};  // <- here
+void share(trainer& model) {
+  sc::step_trainer<own_step> other{sc::shares(model)};  // <- here
   other.reset_states();
 }
+#else
+void share(sc::step_trainer<own_step>& model) {
+  trainer other{sc::shares<"net">(model)};
+  other.reset_states();
+}
+#endif

@@ -147,6 +147,8 @@ TEST_CASE("the first sample waits for others as long as it may, and not when the
   auto const begin = std::chrono::steady_clock::now();
   check_doubled(engine.call(numbers(3, 1), 1), 3, 1);
   CHECK(std::chrono::steady_clock::now() - begin >= 50ms);
+  CHECK(engine.statistics().begun_calls == 1);
+  CHECK(engine.statistics().queue_us >= 50'000);
 }
 
 TEST_CASE("a call with many samples lets others go first after each batch that it fills") {
@@ -383,6 +385,8 @@ TEST_CASE("many threads, some of which leave, fail or stop the engine: each answ
   auto const counts = engine.statistics();
   CHECK(counts.waiting == 0);
   CHECK(counts.in_flight == 0);
+  CHECK(counts.begun_calls >= answered);
+  CHECK(counts.begun_calls <= counts.calls);
 }
 
 namespace {

@@ -36,7 +36,8 @@ class gradient_run {
   static_assert(sizes::replicas == 1 && sizes::stages == 1 && sizes::workers == 1);
 
  public:
-  explicit gradient_run(Session& session) : session_(&session) {}
+  explicit gradient_run(Session& session)
+      : session_(&session), back_(session.copied_, session.pointers_[0]->weights.data()) {}
 
   /// The passes of one training step, which leave the gradients in the session's memory and no weight changed, but for
   /// states such as moving means. `feed` and `results` as in session::train.
@@ -88,6 +89,7 @@ class gradient_run {
   }
 
   Session* session_;
+  copied_weights::giving const back_;  // weights and states that have changed
 };
 
 }  // namespace stagecraft::engine

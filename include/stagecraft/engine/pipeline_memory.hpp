@@ -335,11 +335,10 @@ struct pipeline_memory {
     else
       weights = other.weights.share();
   }
-  /// True. Errors: E4108 another session has the same weights, or `are_copied` from one.
+  /// True. Errors: E4108 a predictor, and another session has the same weights, or `are_copied` from one.
   [[nodiscard]] bool may_change_weights(bool are_copied) const {
-    if constexpr (!Sizes::trains)
-      if (weights.is_shared() || are_copied)
-        throw_data_error("E4108", "weights: expected those of one predictor, found weights that several share");
+    if ((!Sizes::trains && weights.is_shared()) || are_copied)
+      throw_data_error("E4108", "weights: expected those of one predictor, found weights that several share");
     return true;
   }
 

@@ -85,6 +85,8 @@ class session : public session_shape<typename Job::described>,
     if constexpr (sizes::scales_losses)  // an execution that has failed may have changed some of them
       for (int i = 0; i < sizes::replicas_here(); ++i)
         for (auto& scale : pointers_[i]->loss_scales.of_device) scale = pointers_[0]->loss_scales.of_device[0];
+    if (copied_.exist()) begin_run();
+    copied_weights::giving const back(copied_, replicas_[0]->weights.data());
     replicas_[0]->weights.count_change();
     all.first_step = steps_;
     steps_ += static_cast<std::uint64_t>(steps) * replicas;
@@ -171,14 +173,7 @@ class session : public session_shape<typename Job::described>,
     other.step_weights_.store_states(other.replicas_[0]->weights.data(), !other.weights_changed_);
     replicas_[0]->share_weights_of(*other.replicas_[0], graph.is_stateful() || other.copied_.exist());
     weights_changed_ = true;
-    if (other.copied_.exist()) copy_weights_from(other.copied_.share());
-  }
-  /// Has copies of weights that another session keeps in a layout of its own, made before a run or a look at them once
-  /// they have changed. They cannot be set: E4108.
-  void copy_weights_from(copied_weights from) {
-    copied_ = std::move(from);
-    replicas_[0]->weights.expect_changes();
-    weights_changed_ = true;
+    if (other.copied_.exist()) this->copy_weights_from(other.copied_.share());
   }
   /// Forgets micro-batches whose weights have not been updated yet.
   void begin_accumulation() { accumulated_ = 0; }
@@ -196,10 +191,10 @@ class session : public session_shape<typename Job::described>,
       return scale;
   }
 
-  /// The stored weights of one parameter of the first replica.
+  /// The stored weights of one parameter of the first replica. Errors: E4108, where they may be changed.
   [[nodiscard]] float* weight(std::size_t parameter) {
     float* const stored = step_weights_.store_states(replicas_[0]->weights.data(), !weights_changed_);
-    begin_change();
+    begin_change(copied_.exist());
     return stored + layout::storage.offset[parameter];
   }
   [[nodiscard]] float const* weight(std::size_t parameter) const {
@@ -217,8 +212,9 @@ class session : public session_shape<typename Job::described>,
   template <std::size_t Parameter>
   void write_weight(float const* row_major) {
     float* const stored = step_weights_.store_states(replicas_[0]->weights.data(), !weights_changed_);
-    begin_change();
+    begin_change(!sizes::trains && copied_.exist());
     layout::template write<Parameter>(row_major, stored);
+    copied_.give(stored);
   }
   template <std::size_t Parameter>
   static constexpr bool is_packed = weight_layout<typename Job::model, architecture>::template is_packed<Parameter>;
@@ -300,8 +296,10 @@ class session : public session_shape<typename Job::described>,
   static constexpr int workers = sizes::workers;
   static constexpr int accumulation_steps = sizes::options.accumulation_steps();
 
-  void begin_change() {  // E4108
-    weights_changed_ = replicas_[0]->may_change_weights(copied_.exist());
+  /// Makes ready for weights that are set. E4108 if that `is_refused`, or others share a predictor's.
+  void begin_change(bool is_refused) {
+    weights_changed_ = replicas_[0]->may_change_weights(is_refused);
+    copied_.bring(replicas_[0]->weights.data());
     replicas_[0]->weights.count_change();
   }
   void initialize_weights(std::uint64_t seed) {

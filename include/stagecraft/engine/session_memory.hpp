@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <utility>
 
 namespace stagecraft::engine {
 
@@ -24,7 +25,14 @@ class session_memory {
   /// The memory of one of this process's replicas.
   [[nodiscard]] memory_type const& memory_of_replica(int number) const { return *replicas_[number]; }
   [[nodiscard]] aligned_block& memory_of_weights(int replica = 0) { return replicas_[replica]->weights; }
-  /// True if the weights are copies of those of another session: see session::copy_weights_from.
+  /// Has copies of weights that another session keeps in a layout of its own, made before a run or a look at them once
+  /// they have changed, from now on: call session::weight first. What training or set_weights changes is given back; a
+  /// predictor's cannot be set (E4108).
+  void copy_weights_from(copied_weights from) {
+    copied_ = std::move(from);
+    replicas_[0]->weights.expect_changes();
+  }
+  /// True if there are such copies.
   [[nodiscard]] bool copies_weights() const noexcept { return copied_.exist(); }
 
   /// Copies one of the numbers that the optimizer keeps with each element of a parameter, from or to its row-major

@@ -103,10 +103,13 @@ struct step_plan {
     return is_whole && model_plan.calls[root(call)].stays_in_place;
   }
 
-  /// The call whose memory a view is, or the call itself.
+  /// The call whose memory a view is, or the call itself; that of the image of a border.
   [[nodiscard]] static constexpr std::size_t root(int call) {
-    return static_cast<std::size_t>(model_plan.calls[call].root);
+    return static_cast<std::size_t>(is_whole ? model_plan.root_without_borders(call, graph)
+                                             : model_plan.calls[call].root);
   }
+  /// True if the steps of a call's readers do its own.
+  [[nodiscard]] static constexpr bool is_border(int call) { return is_whole && model_plan.calls[call].is_border; }
   /// The only input of a model that one thread runs forward, as a whole and on floats, and its only output; -1 if there
   /// are several, or if one of them is the other. A call of the model alone may leave them where the caller has them.
   static constexpr int lone_input = [] {

@@ -47,6 +47,8 @@ struct call_needs {
   /// The kind of epilogue that its forward step can be, and the epilogues that its own forward step can do.
   epilogue_kind is_epilogue = epilogue_kind::none;
   epilogue_kind takes_epilogue = epilogue_kind::none;
+  /// It puts zeros around images and does nothing else; its forward step can read images without the zeros around them.
+  bool is_border = false, takes_border = false;
 
   friend constexpr bool operator==(call_needs const&, call_needs const&) = default;
 };
@@ -187,9 +189,15 @@ constexpr call_needs needs_of(L const& layer, layer_inputs const& in, int batch,
     auto needs = needs_of(layer.each, in.with_shapes(&step, 1), batch * in[0][0], mode);
     needs.is_epilogue = epilogue_kind::none;
     needs.row_gradients = 0;
+    needs.takes_border = false;
     return needs;
   } else if constexpr (HasCall<L>) {
-    return needs_of_operations(layer, in, batch, mode);
+    auto needs = needs_of_operations(layer, in, batch, mode);
+    if constexpr (requires { layer.zeros_around(); }) needs.is_border = mode == execution_mode::inference;
+    if constexpr (kernel == layer_kernel::convolution || kernel == layer_kernel::depthwise_convolution ||
+                  kernel == layer_kernel::separable_convolution)
+      needs.takes_border = L::axes == 3;
+    return needs;
   } else {
     return needs_of_loops(layer, in, batch, mode);
   }

@@ -53,6 +53,9 @@ struct planned_call {
   bool is_left_out = false;
   /// The call whose forward step does this one's, directly or after other epilogues. -1: it has a step of its own.
   int epilogue_of = -1;
+  /// True if convolutions alone read its output, which is its input with zeros around: where one pass has all calls,
+  /// they read the input in its place, and this call has no step and no memory.
+  bool is_border = false;
 
   friend constexpr bool operator==(planned_call const&, planned_call const&) = default;
 };
@@ -88,6 +91,13 @@ struct model_plan {
   /// True if the loss of each output adds to a gradient.
   std::array<bool, Outputs> loss_adds_gradient{};
 
+  /// The call that has the output of a call in memory, where one pass has all calls.
+  [[nodiscard]] constexpr int root_without_borders(int call, graph_view const& graph) const {
+    int root = calls[call].root;
+    while (calls[root].is_border) root = calls[graph.inputs_of(root)[0]].root;
+    return root;
+  }
+
   friend constexpr bool operator==(model_plan const&, model_plan const&) = default;
 };
 
@@ -120,6 +130,7 @@ class planner {
       find_activations_in_consumers();
     }
     if (!is_half(stored_.narrow)) find_epilogues();  // what is in between would have to be rounded
+    if (!is_half(stored_.narrow) && !trains_) find_borders();
     if (!is_half(stored_.narrow) && !trains_) find_samples_in_place();
     return result_;
   }
@@ -158,6 +169,18 @@ class planner {
   constexpr void find_stored_types() {
     for (int i = 0; i < count_; ++i)
       call(i).stored = call(i).is_exact ? dtype::float32 : computed_type(graph_, call(i).root, stored_.by_default);
+  }
+
+  /// The kernels of convolutions leave zeros around an image out, which is less work than to copy it between them.
+  constexpr void find_borders() {
+    for (int i = 0; i < count_; ++i)
+      call(i).is_border = call(i).needs.is_border && !call(i).is_exact && !call(i).is_left_out;
+    for (int const output : graph_.ends) call(call(output).root).is_border = false;
+    for (int i = count_; i-- > 0;)
+      for (int const input : graph_.inputs_of(i))
+        if (auto& read = call(call(input).root);
+            &read != &call(input) || !(call(i).is_border || call(i).needs.takes_border))
+          read.is_border = false;
   }
 
   constexpr void find_samples_in_place() {

@@ -34,7 +34,7 @@ class whole_pass_planner : buffer_lifetimes {
     result_.scratch_floats = place_all();
     for (int i = 0; i < count; ++i) {
       auto const& planned = model_plan.calls[i];
-      result_.value[i] = {offset(value_[planned.root])};
+      result_.value[i] = {offset(value_[root_of(i)])};
       result_.gradient[i] = {offset(gradient_[planned.root])};
       result_.saved[i] = {offset(saved_[i])};
       result_.epilogue[i] = planned.epilogue;
@@ -50,12 +50,14 @@ class whole_pass_planner : buffer_lifetimes {
   }
 
  private:
+  /// Borders are found for inference alone, so that it is the root of gradients, too.
+  static constexpr int root_of(int call) { return model_plan.root_without_borders(call, graph); }
   static constexpr int backward_step(int call) { return 2 * count - call; }
 
   constexpr void use_call(int i) {
     auto const& own = model_plan.calls[i];
     bool const backward = own.needs_gradient && !own.needs.view;
-    if (own.root == i) {
+    if (own.root == i && !own.is_border) {
       if (own.epilogue < 0) {
         use(value_[i],
             graph.call(i).is_input ? -1
@@ -74,7 +76,7 @@ class whole_pass_planner : buffer_lifetimes {
     if (backward && own.needs.output) extend(value_[own.root], backward_step(i));
     auto const& node = graph.call(i);
     for (int edge = node.first_input; edge < node.first_input + node.input_count; ++edge) {
-      int const root = model_plan.calls[graph.inputs[edge]].root;
+      int const root = root_of(graph.inputs[edge]);
       extend(value_[root], i);
       if (backward && own.needs.input) extend(value_[root], backward_step(i));
       if (backward) extend(gradient_[root], backward_step(i));
@@ -86,7 +88,7 @@ class whole_pass_planner : buffer_lifetimes {
     long long added = 0;  // floats of the largest gradient that a loss adds
     for (std::size_t k = 0; k < outputs; ++k) {
       if (model_plan.calls[graph.ends[k]].is_left_out) continue;
-      int const root = model_plan.calls[graph.ends[k]].root;
+      int const root = root_of(graph.ends[k]);
       extend(value_[root], loss_step);
       extend(gradient_[root], loss_step);
       if (model_plan.loss_adds_gradient[k] && stored_floats_of<Job>(root) > added) added = stored_floats_of<Job>(root);
@@ -117,7 +119,9 @@ struct make_whole_pass {
       int const call = Backward ? count - 1 - i : i;
       auto const& planned = model_plan.calls[call];
       auto const& node = graph.call(call);
-      if (node.is_input || planned.needs.view || planned.is_left_out || (Backward && !planned.needs_gradient)) continue;
+      if (node.is_input || planned.needs.view || planned.is_left_out || planned.is_border ||
+          (Backward && !planned.needs_gradient))
+        continue;
       draft.steps.push_back({call, Backward});
       if (!Backward) continue;
       for (int edge = node.first_input; edge < node.first_input + node.input_count; ++edge) {

@@ -276,10 +276,21 @@ class embedded_runtime {
       auto& place = in_servable_[static_cast<std::size_t>(replica)].emplace_back();
       queue_.take(place, description().batch_size, counts_.left_calls);
       ++(place.empty() ? counts_.dummy_batches : counts_.batches);
+      count_waits(place);
       in_flight_ += place.empty() ? 0 : 1;
       taken = place;
     }
     return copy_inputs(taken, inputs);
+  }
+
+  /// Counts how long calls have waited whose first samples are in the batch.
+  void count_waits(batch const& taken) {
+    auto const now = clock::now();
+    for (auto const& part : taken) {
+      if (part.first != 0) continue;
+      ++counts_.begun_calls;
+      counts_.queue_us += std::chrono::duration_cast<std::chrono::microseconds>(now - part.call->arrival).count();
+    }
   }
 
   /// Waits until a batch is due, perhaps a dummy one. Returns false if the execution ends.

@@ -32,6 +32,8 @@ struct runtime_statistics {
   std::int64_t failures = 0;       ///< executions that ended with an error
   std::int64_t waiting = 0;        ///< calls in the queue now
   std::int64_t in_flight = 0;      ///< batches with samples that the servable holds now
+  std::int64_t begun_calls = 0;    ///< calls whose first sample has come into a batch
+  std::int64_t queue_us = 0;       ///< microseconds that these calls have waited for it, together
 };
 
 }  // namespace stagecraft::serving

@@ -86,15 +86,12 @@ inline constexpr diagnostic sharing_problem = [] {
   return problem;
 }();
 
-/// E1201: a training step of one's own takes weights of another trainer (`Takes`), or a trainer those of a step that is
-/// one layer with the weights of all models, row by row: predictors have copies of these.
-template <class Made, bool Takes>
+/// E1201: a training step of one's own takes weights of another trainer.
+template <class Made>
 inline constexpr diagnostic step_sharing_problem = [] {
   diagnostic problem;
-  problem.report(1201, "weights are shared ",
-                 Takes ? "by a training step, whose models have memory of their own"
-                       : "by a trainer with a training step that takes gradients itself, and keeps them row by row",
-                 "; copy them with set_weights");
+  problem.report(1201, "weights are shared by a training step, whose models have memory of their own; make the step ",
+                 "first, and the others of its models' weights: sc::shares<\"model\">(step)");
   return problem;
 }();
 /// Number of the model of a step `From` that a model of the step `To` is, by its name; -1: it has none.
@@ -182,7 +179,7 @@ class step_to_share {
   From* from_;
 };
 
-/// Copies the weights of a model of a step that is one layer, the first of which is its weight `First`.
+/// Copies the weights of a model of a step that is one layer, the first of which is its weight `First`; and back.
 template <class From, class To, int First>
 void copy_weights_of_step(float const* from, float* to) {
   using layout = engine::weight_layout<trained_type<To>, typename To::architecture>;
@@ -191,9 +188,17 @@ void copy_weights_of_step(float const* from, float* to) {
     (layout::template write<Weight>(from + stored.offset[First + Weight], to), ...);
   }(std::make_index_sequence<layout::storage.count>{});
 }
+template <class From, class To, int First>
+void give_weights_to_step(float const* own, float* to) {
+  using layout = engine::weight_layout<trained_type<To>, typename To::architecture>;
+  constexpr auto const& stored = engine::weight_storage_of<trained_type<From>, typename From::architecture>;
+  [&]<std::size_t... Weight>(std::index_sequence<Weight...>) {
+    (layout::template read<Weight>(own, to + stored.offset[First + Weight]), ...);
+  }(std::make_index_sequence<layout::storage.count>{});
+}
 
-/// The result of `shares` of a model of a step that is one layer: it becomes a predictor, whose weights are copied when
-/// the step has changed them.
+/// The result of `shares` of a model of a step that is one layer: it becomes a trainer or predictor, whose weights are
+/// copied when the step has changed them, and given back when the trainer has.
 template <class Step, fixed_name Name>
 class copies_of_step {
  public:
@@ -210,8 +215,10 @@ class copies_of_step {
       using to_session = typename Made::session_type;
       constexpr int first = Step::models_of_step.members[Step::template number_of_model<Name>()].first_weight;
       auto& weights = std::get<0>(from_->sessions_to_share())->memory_of_weights();
-      made.session().copy_weights_from(
-          engine::copied_weights(weights.share(), &copy_weights_of_step<session, to_session, first>));
+      static_cast<void>(made.session().weight(0));  // what was made of its weights is made anew from now on
+      made.session().copy_weights_from(engine::copied_weights(weights.share(),
+                                                              &copy_weights_of_step<session, to_session, first>,
+                                                              &give_weights_to_step<session, to_session, first>));
     }
     return made;
   }
@@ -220,13 +227,11 @@ class copies_of_step {
   template <class Made>
   static constexpr diagnostic const& find_problem() {
     if constexpr (requires { Made::has_models_to_share; }) {
-      return step_sharing_problem<Made, true>;
+      return step_sharing_problem<Made>;
     } else {
       using to_session = typename Made::session_type;
       using from_model = type_of_tag<Step::models_of_step.members[Step::template number_of_model<Name>()].type>;
-      if constexpr (to_session::sizes::trains)
-        return step_sharing_problem<Step, false>;
-      else if constexpr (sharing_problem<first_session_of<Step>, to_session>.failed())
+      if constexpr (sharing_problem<first_session_of<Step>, to_session>.failed())
         return sharing_problem<first_session_of<Step>, to_session>;
       else
         return shared_weights_problem<from_model, trained_type<to_session>, fixed_name{}>;
@@ -257,7 +262,7 @@ class weights_to_share {
     requires requires(Made& made) { made.reset_states(); }
   [[gnu::cold]] operator Made() const {
     Made made;
-    if constexpr (requires { Made::has_models_to_share; }) static_assert(report<step_sharing_problem<Made, true>>());
+    if constexpr (requires { Made::has_models_to_share; }) static_assert(report<step_sharing_problem<Made>>());
     if constexpr (requires { typename Made::session_type; }) {
       using to_session = typename Made::session_type;
       using to_model = trained_type<to_session>;
@@ -310,8 +315,8 @@ namespace stagecraft {
 ///     sc::predictor<generator, drawing> draw{sc::shares<"generator">(both)};
 ///
 /// `other` may be a training step of one's own; the name is that of one of its models. Where the step takes gradients
-/// itself, predictors have copies of the weights, in the layout of their kernels: a run after the step has changed them
-/// copies them first. Trainers then have E1201.
+/// itself, the others have copies of the weights, in the layout of their kernels: a run after the step has changed them
+/// copies them first, and one of a trainer gives them back. Views of a trainer's weights are then E4108.
 /// Another step's trainer is made of any step, without a name, if both take gradients themselves or neither: its models
 /// have the names that they have there, and stand in the same order, one after the other.
 /// The weights last as long as one of them does. All of them are one thread's. Each trainer has its own optimizer's

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A step that is done as the epilogue of the step before it has the bits that it has alone.
+// A step that is done as the epilogue of the step before it has the bits that it has alone; so has a convolution that
+// reads an image without the zeros that a layer puts around it.
 #include "../../engine/session_data.hpp"
 #include "../../session_steps.hpp"
 
@@ -47,6 +48,25 @@ struct dense_block : sc::functional<dense_block<Shown>> {
       return y;
   }
 };
+/// Zeros around the model's input, for two readers, on top of each other, and before each kind of convolution.
+template <bool Shown>
+struct bordered_block : sc::functional<bordered_block<Shown>> {
+  static constexpr auto build(auto& model) {
+    auto a = zero_padding2d{{{0, 1}, {2, 1}}}(model.input(7, 8, 3));
+    auto b = conv2d(18, 3, {.strides = 2})(a);
+    auto c = activation(sc::relu)(conv2d(18, {4, 3}, {.strides = 2})(a));
+    auto d = zero_padding2d{1}(b + c);
+    auto e = zero_padding2d{{{1, 0}, {0, 1}}}(d);
+    auto f = depthwise_conv2d(3, {.strides = 2})(e);
+    auto g = zero_padding2d{1}(f);
+    auto h = separable_conv2d(5, 3, {.depth_multiplier = 2})(g);
+    auto y = dense(3)(flatten()(h));
+    if constexpr (Shown)
+      return sc::outputs(y, a, d, e, g);
+    else
+      return y;
+  }
+};
 
 template <class M>
 constexpr int epilogues(sc::execution_mode mode) {
@@ -68,6 +88,12 @@ static_assert(epilogues<image_block<false>>(infer) == 5 && epilogues<image_block
 // by backward steps.
 static_assert(epilogues<dense_block<false>>(train) == 2 && epilogues<dense_block<true>>(train) == 0);
 static_assert(epilogues<dense_block<false>>(infer) == 3 && epilogues<dense_block<true>>(infer) == 0);
+
+template <class M>
+using predicting = typename sc::jobs::job<M, training>::in_inference;
+template <class M>
+constexpr std::size_t steps = sc::plan::whole_pass_of<predicting<M>, false>.steps.size();
+static_assert(steps<bordered_block<true>> - steps<bordered_block<false>> == 4);
 
 template <template <bool> class Block, int Threads>
 void check_bits() {
@@ -91,3 +117,7 @@ void check_bits() {
 TEST_CASE("steps as epilogues of convolutions, normalizations and sums") { check_bits<image_block, 1>(); }
 TEST_CASE("the same on two threads") { check_bits<image_block, 2>(); }
 TEST_CASE("steps as epilogues of products, with random numbers") { check_bits<dense_block, 1>(); }
+TEST_CASE("zeros around images") {
+  check_bits<bordered_block, 1>();
+  check_bits<bordered_block, 2>();
+}

@@ -179,6 +179,11 @@ struct smooth : sc::training_step<smooth, input{4}> {
   }
 };
 
+inline constexpr auto learning_alone =
+    sc::training{.optimizer = sc::optimizers::sgd{.learning_rate = 0.05F, .momentum = 0.5F},
+                 .loss = sc::losses::mean_squared_error{},
+                 .batch_size = 8};
+
 template <class Step>
 void compare(std::string const& name) {
   auto const file = golden::read("step_words.txt");
@@ -206,12 +211,15 @@ TEST_CASE("steps have the weights of another step in one memory") {
   check_shared_weights<false>();
 }
 
-TEST_CASE("predictors have copies of the weights of a step that takes gradients, as they are now") {
+TEST_CASE("others have copies of the weights of a step that takes gradients, and give them back") {
   static_assert(!sc::trainers::has_graphs<smooth>);
   using step_trainer = sc::step_trainer<smooth, sc::step_options{.batch_size = 8}>;
   auto step = std::make_unique<step_trainer>();
   using reader = sc::predictor<smooth::model, sc::inference{.batch_size = 8}>;
   reader shared{sc::shares<"net">(*step)}, copied;
+  using learner = sc::trainer<smooth::model, learning_alone, sc::with_gradients<>>;
+  learner learns{sc::shares<"net">(*step)}, learns_alone;
+  xt::xtensor<float, 2> const y = xt::ones<float>({8, 3});
   xt::xtensor<float, 2> x = xt::zeros<float>({8, 4});
   float number = 0.1F;
   for (float& value : x) value = number = number * 3.7F * (1 - number);
@@ -230,7 +238,24 @@ TEST_CASE("predictors have copies of the weights of a step that takes gradients,
       shared.call(std::span<float const, reader::call_inputs>(x.data(), x.size()), called);
       CHECK(std::equal(called.begin(), called.end(), expected.data()));
     }
+    learns_alone.set_weights(weights);
+    if (i % 2 == 0) {
+      CHECK(learns.train_on_batch(x, y) == learns_alone.train_on_batch(x, y));
+    } else {
+      learns.apply_gradients(learns.gradients(x, y).gradients);
+      learns_alone.train_on_batch(x, y);
+    }
+    CHECK(step->get_weights<"net">() == learns_alone.get_weights());
+    CHECK_FALSE(step->get_weights<"net">() == weights);
+    CHECK(shared.get_weights() == learns_alone.get_weights());
     step->train_on_batch(x);
+    CHECK_FALSE(step->get_weights<"net">() == learns_alone.get_weights());
+    if (i == 4) {
+      auto others = learns.get_weights();
+      others[0].values[1] += 1;
+      learns.set_weights(others);
+      CHECK(step->get_weights<"net">() == others);
+    }
     if (i == 3) {
       auto others = step->get_weights<"net">();
       others[0].values[1] += 1;
@@ -247,6 +272,7 @@ TEST_CASE("predictors have copies of the weights of a step that takes gradients,
   CHECK(found == expected);
   CHECK_THROWS_WITH_AS(shared.set_weights(weights), doctest::Contains("E4108"), sc::data_error);
   CHECK_THROWS_WITH_AS(static_cast<void>(reader{sc::shares(other)}), doctest::Contains("E4108"), sc::data_error);
+  CHECK_THROWS_WITH_AS(static_cast<void>(learns.weight<"dense/kernel">()), doctest::Contains("E4108"), sc::data_error);
 }
 
 TEST_CASE("replicas and accumulated gradients do not count an average twice") {

@@ -26,6 +26,12 @@ namespace stagecraft::tool {
   return std::to_string(version_major) + "." + std::to_string(version_minor) + "." + std::to_string(version_patch);
 }
 
+/// What calls of a version have waited for a batch.
+[[nodiscard]] inline call_times::sum queue_of(serving::runtime_statistics const& counts) noexcept {
+  constexpr std::int64_t nanoseconds = 1000;  // of a microsecond
+  return {.calls = counts.begun_calls, .nanoseconds = counts.queue_us * nanoseconds};
+}
+
 /// The parameters of a request's call.
 struct call_options {
   std::chrono::microseconds time{};  ///< that it may take; 0: any

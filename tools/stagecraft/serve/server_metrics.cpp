@@ -70,6 +70,8 @@ std::string server_metrics::text(served_models const& models) const {
       {"dummy_batches_total", "counter", "Batches without samples, for a starved pipeline.", &counts::dummy_batches},
       {"executions_total", "counter", "Executions that were begun.", &counts::executions},
       {"failures_total", "counter", "Executions that ended with an error.", &counts::failures},
+      {"begun_calls_total", "counter", "Calls whose first sample has come into a batch.", &counts::begun_calls},
+      {"queue_duration_us_total", "counter", "Microseconds that these have waited for it.", &counts::queue_us},
       {"waiting_calls", "gauge", "Calls that wait for a place in a batch.", &counts::waiting},
       {"batches_in_flight", "gauge", "Batches with samples in the program.", &counts::in_flight}};
   for (auto const& each : rows) {

@@ -75,6 +75,7 @@ http_response statistics(server_state& state, std::string_view model, std::int64
       writer.key("inference_stats").begin('{');
       write(writer, "success", version.times->succeeded());
       write(writer, "fail", version.times->failed());
+      write(writer, "queue", queue_of(counts));
       writer.end().end();
     }
   }

@@ -126,15 +126,20 @@ class aligned_block {
   bool changes_elsewhere_ = false;
 };
 
-/// Weights that another session keeps in a layout of its own, and which are copied when they have changed.
+/// Weights that another session keeps in a layout of its own. They are copied when they have changed, and given back
+/// when this session has changed them.
 class copied_weights {
  public:
+  using copy_function = void (*)(float const* from, float* to);
+
   /// None.
   copied_weights() = default;
-  /// `copy(from, to)` writes what stands in `from` to the block of this session's weights.
-  copied_weights(aligned_block from, void (*copy)(float const* from, float* to))
-      : from_(std::move(from)), copy_(copy) {}
-  [[nodiscard]] copied_weights share() { return exist() ? copied_weights(from_.share(), copy_) : copied_weights(); }
+  /// `copy` writes what stands in `from` to the block of this session's weights, `give_back` writes it back.
+  copied_weights(aligned_block from, copy_function copy, copy_function give_back)
+      : from_(std::move(from)), copy_(copy), give_(give_back) {}
+  [[nodiscard]] copied_weights share() {
+    return exist() ? copied_weights(from_.share(), copy_, give_) : copied_weights();
+  }
 
   [[nodiscard]] bool exist() const noexcept { return copy_ != nullptr; }
   /// Copies the weights, if they have changed since they were copied.
@@ -144,12 +149,29 @@ class copied_weights {
     seen_ = from_.changes() + 1;
     are_new_ = true;
   }
+  /// Gives weights that have changed back.
+  void give(float const* own) {
+    if (!exist()) return;
+    give_(own, from_.data());
+    from_.count_change();
+    seen_ = from_.changes() + 1;
+  }
+  /// Gives weights back when it ends, whatever happens before.
+  struct giving {
+    copied_weights& to;
+    float const* own;
+
+    giving(copied_weights& to_, float const* own_) : to(to_), own(own_) {}
+    giving(giving const&) = delete;
+    giving& operator=(giving const&) = delete;
+    ~giving() { to.give(own); }
+  };
   /// True once after each copy.
   [[nodiscard]] bool are_new() noexcept { return std::exchange(are_new_, false); }
 
  private:
   aligned_block from_;
-  void (*copy_)(float const*, float*) = nullptr;
+  copy_function copy_ = nullptr, give_ = nullptr;
   mutable std::uint64_t seen_ = 0;  // 1 + the changes that the copies have
   mutable bool are_new_ = false;
 };

@@ -18,16 +18,19 @@
 #include <stagecraft/kernels/product/matmul_gradient.hpp>
 #include <stagecraft/layers/convolutional/convolution_layer.hpp>
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <type_traits>
 
 namespace stagecraft::cpu {
 
-/// The convolution that the windows of a layer make of an image, or of a sequence, of a given size.
+/// The convolution that the windows of a layer make of an image, or of a sequence, of a given size, with zeros above,
+/// left, below and right.
 template <class Derived, class Size, class Options>
 constexpr kernels::convolution_shape convolution_of(layers::convolution_layer<Derived, Size, Options> const& layer,
-                                                    int height, int width, int channels, int filters, int groups = 1) {
-  auto const rows = layer.rows(height), columns = layer.columns(width);
+                                                    int height, int width, int channels, int filters, int groups = 1,
+                                                    std::array<int, 4> const& around = {}) {
+  auto const rows = layer.rows(height + around[0] + around[2]), columns = layer.columns(width + around[1] + around[3]);
   return {.height = height,
           .width = width,
           .channels = channels,
@@ -39,10 +42,10 @@ constexpr kernels::convolution_shape convolution_of(layers::convolution_layer<De
           .dilation_height = rows.dilation,
           .dilation_width = columns.dilation,
           .groups = groups,
-          .top = rows.before(),
-          .left = columns.before(),
-          .bottom = rows.after(),
-          .right = columns.after()};
+          .top = rows.before() + around[0],
+          .left = columns.before() + around[1],
+          .bottom = rows.after() + around[2],
+          .right = columns.after() + around[3]};
 }
 
 /// The place in its memory where a layer with an activation keeps sums + bias from forward to backward, if it does.
@@ -56,8 +59,9 @@ struct convolution_operation {
   struct shapes {
     using layer_type = std::remove_cvref_t<decltype(Call::layer)>;
     static constexpr shape const& in = Call::input_shape(0);
-    static constexpr auto convolution = convolution_of(Call::layer, layer_type::height_of(in), layer_type::width_of(in),
-                                                       in.back(), Call::layer.filters, Call::layer.options.groups);
+    static constexpr auto convolution =
+        convolution_of(Call::layer, layer_type::height_of(in), layer_type::width_of(in), in.back(), Call::layer.filters,
+                       Call::layer.options.groups, Call::template zeros_around_input<0>);
     static constexpr int batch = Call::batch * in.size(0, in.rank() - layer_type::axes);
     static constexpr int rows = batch * convolution.output_height() * convolution.output_width();
     using arch = typename Call::architecture;

@@ -32,7 +32,8 @@ struct separable_convolution_operation {
     static constexpr int between = in.back() * Call::layer.options.depth_multiplier;  // channels between the steps
     static constexpr int filters = Call::layer.filters;
     static constexpr auto convolution =
-        convolution_of(Call::layer, layer_type::height_of(in), layer_type::width_of(in), in.back(), between, in.back());
+        convolution_of(Call::layer, layer_type::height_of(in), layer_type::width_of(in), in.back(), between, in.back(),
+                       Call::template zeros_around_input<0>);
     static constexpr int rows = Call::batch * convolution.output_height() * convolution.output_width();
     using arch = typename Call::architecture;
     using epilogue = activation_epilogue<rows, filters, Call::layer.activation, Call::layer.options.use_bias, arch>;
@@ -155,7 +156,8 @@ struct kernel_steps<layer_kernel::depthwise_convolution, L> {
   struct shapes {
     static constexpr shape const& in = Call::input_shape(0);
     static constexpr auto convolution =
-        convolution_of(Call::layer, in[0], in[1], in[2], in[2] * Call::layer.options.depth_multiplier, in[2]);
+        convolution_of(Call::layer, in[0], in[1], in[2], in[2] * Call::layer.options.depth_multiplier, in[2],
+                       Call::template zeros_around_input<0>);
     static constexpr int rows = Call::batch * convolution.output_height() * convolution.output_width();
     using arch = typename Call::architecture;
     using epilogue =

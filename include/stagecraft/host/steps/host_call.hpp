@@ -9,6 +9,7 @@
 #include <stagecraft/plan/logits.hpp>
 #include <stagecraft/plan/model_plan.hpp>
 #include <stagecraft/plan/value_types.hpp>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <type_traits>
@@ -53,6 +54,20 @@ struct widened_step {
   static constexpr long long floats = Plan::trains ? input_gradient(node.input_count) : output_gradient;
 };
 
+/// The zeros above, left, below and right of an image for the calls that read `Source`, which are put there by that
+/// call and those before it.
+template <class Plan, int Source>
+constexpr std::array<int, 4> zeros_around() {
+  if constexpr (Plan::is_border(Source)) {
+    auto around = planned_layer<typename Plan::model, Source, false>.zeros_around();
+    auto const more = zeros_around<Plan, Plan::graph.inputs_of(Source)[0]>();
+    for (std::size_t side = 0; side < 4; ++side) around[side] += more[side];
+    return around;
+  } else {
+    return {};
+  }
+}
+
 /// Tensors are (batch, shape...) row by row. `Call` counts as in graph_of<M>.calls.
 template <class Plan, int Call>
 struct host_call {
@@ -68,12 +83,19 @@ struct host_call {
   static constexpr int input_count = Plan::graph.call(Call).input_count;
   static constexpr bool trains = Plan::trains && planned.needs_gradient;
 
+  /// The call whose output an input is; if zeros are put around it for this call and its like alone, what they
+  /// surround.
   [[nodiscard]] static constexpr int input_call(int index) {
-    return Plan::graph.inputs[Plan::graph.call(Call).first_input + index];
+    int source = Plan::graph.inputs[Plan::graph.call(Call).first_input + index];
+    while (Plan::is_border(source)) source = Plan::graph.inputs_of(source)[0];
+    return source;
   }
   [[nodiscard]] static constexpr shape const& input_shape(int index) {
     return Plan::graph.call(input_call(index)).shape;
   }
+  /// The zeros above, left, below and right of an input.
+  template <int Index>
+  static constexpr auto zeros_around_input = zeros_around<Plan, Plan::graph.inputs_of(Call)[Index]>();
   [[nodiscard]] static constexpr shape const& output_shape() { return Plan::graph.call(Call).shape; }
   /// Elements of one sample of the output.
   static constexpr int size = Plan::graph.call(Call).shape.size();

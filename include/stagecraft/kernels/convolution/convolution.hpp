@@ -49,6 +49,20 @@ struct forward_correlation {
 inline constexpr int most_together_weights = 16384;
 inline constexpr int least_together_tiles = 32;
 inline constexpr int together_source = 3072;
+/// The most tiles of a panel during which the next part of the filter is fetched: with more, waiting counts little.
+inline constexpr int most_fetching_tiles = 256;
+
+/// Floats of a panel that each step of its tiles fetches of the next one, so that all are there in time: else the first
+/// tile would wait for a slow cache, or for memory. 0: none.
+[[nodiscard]] constexpr int fetched_floats(correlation const& shape, tile_plan const& plan) {
+  if (plan.panels > 1 || shape.tiles(plan.height) > most_fetching_tiles) return 0;
+  std::int64_t steps = 0;
+  shape.for_each_class([&](tap_class const& row, tap_class const& column, std::int64_t pixels) {
+    steps += (pixels + plan.height - 1) / plan.height * row.taps * column.taps;
+  });
+  std::int64_t const floats = std::int64_t{shape.rows.taps} * shape.columns.taps * plan.panel;
+  return static_cast<int>((floats + steps - 1) / steps);
+}
 
 /// The plan for the tiles of a panel with `columns` valid filters.
 template <int Batch, convolution_shape Shape, class Arch>
@@ -71,7 +85,10 @@ template <int Batch, convolution_shape Shape, class Arch>
     plan.tiles_at_once = most < 1 ? 1 : most < 8 ? most : 8;
     plan.panel_stride = layout::panel_stride;
   }
-  if (Shape.steps() > most_short_steps) return plan;
+  if (Shape.steps() > most_short_steps) {
+    plan.fetched = fetched_floats(forward_correlation<Batch, Shape>::parts[0], plan);
+    return plan;
+  }
   std::ptrdiff_t const right_column = static_cast<std::ptrdiff_t>(Shape.group_channels()) * plan.panel;
   plan.short_runs = {.rows = Shape.kernel_height,
                      .columns = Shape.kernel_width,

@@ -226,6 +226,8 @@ struct tile_plan {
   int panels = 1;
   int tiles_at_once = 1;
   std::ptrdiff_t panel_stride = 0;
+  /// Floats that each step fetches of the part of the filter that is read after the tap rows of this panel; 0: none.
+  int fetched = 0;
 };
 
 /// The most steps of a tile that is worth the code of `direct`, and of `short_runs`.
@@ -292,11 +294,12 @@ struct store_sums {
   }
 };
 
-/// Tiles [first, last) of a class; only tap rows [from_row, to_row) are summed.
+/// Tiles [first, last) of a class; only tap rows [from_row, to_row) are summed. `ahead` is fetched meanwhile, and
+/// moved.
 template <tile_plan Plan, class Arch, class Terms, class Epilogue>
 void correlate_class(correlation const& shape, tap_class const& row, tap_class const& column, int from_row, int to_row,
                      float const* source, float const* filter, std::int64_t first, std::int64_t last,
-                     correlation_output<Epilogue> const& output) {
+                     correlation_output<Epilogue> const& output, [[maybe_unused]] float const*& ahead) {
   int const tap_row = row.tap > from_row ? row.tap : from_row;
   int const tap_end = row.tap + row.taps < to_row ? row.tap + row.taps : to_row;
   bool const merged = shape.columns.dilation == 1 && shape.source.pixel == shape.channels;
@@ -328,6 +331,10 @@ void correlate_class(correlation const& shape, tap_class const& row, tap_class c
       cursor.advance();
     }
     for (int i = rows; i < tiles * Plan.height; ++i) left[i] = left[rows - 1];
+    if constexpr (Plan.fetched > 0) {
+      runs.ahead = ahead;
+      ahead += static_cast<std::ptrdiff_t>(Plan.fetched) * runs.rows * runs.columns * runs.steps;
+    }
     correlation_output<Epilogue> to = output;
     float const* right = filter;
     for (int panel = 0; panel < Plan.panels; ++panel, right += Plan.panel_stride, to.first_column += Plan.panel)
@@ -344,13 +351,14 @@ void correlate_class(correlation const& shape, tap_class const& row, tap_class c
                 continue;
               }
             }
-            gathered_tile<Plan.height, Plan.vectors, 1, Plan.panel, Arch, Terms>(left + first_row, right, runs, store);
+            gathered_tile<Plan.height, Plan.vectors, 1, Plan.panel, Arch, Terms, Plan.fetched>(left + first_row, right,
+                                                                                               runs, store);
             continue;
           }
         }
         alignas(64) float sums[Plan.height * Plan.vectors * lanes<Arch>];
-        gathered_tile<Plan.height, Plan.vectors, 1, Plan.panel, Arch, Terms>(left + first_row, right, runs,
-                                                                             keep_sums<Plan.vectors, Arch>{sums});
+        gathered_tile<Plan.height, Plan.vectors, 1, Plan.panel, Arch, Terms, Plan.fetched>(
+            left + first_row, right, runs, keep_sums<Plan.vectors, Arch>{sums});
         to.template store<Plan, Arch, Terms>(sums, element + first_row, height);
       }
   }
@@ -371,12 +379,16 @@ void correlate(correlation const& shape, float const* source, float const* filte
     output.add = add || from_row > 0;
     output.last = to_row >= shape.rows.taps;
     std::int64_t begin = 0;
+    // The next tap rows of the panel, or those of the next panel, follow these in memory.
+    float const* ahead = filter + static_cast<std::int64_t>(to_row < shape.rows.taps ? to_row : shape.rows.taps) *
+                                      row_steps * Plan.panel;
     shape.for_each_class([&](tap_class const& row, tap_class const& column, std::int64_t pixels) {
       std::int64_t const tiles = (pixels + Plan.height - 1) / Plan.height;
       std::int64_t const from = first > begin ? first - begin : 0;
       std::int64_t const to = last - begin < tiles ? last - begin : tiles;
       if (from < to)
-        correlate_class<Plan, Arch, Terms>(shape, row, column, from_row, to_row, source, filter, from, to, output);
+        correlate_class<Plan, Arch, Terms>(shape, row, column, from_row, to_row, source, filter, from, to, output,
+                                           ahead);
       begin += tiles;
     });
     from_row = to_row;

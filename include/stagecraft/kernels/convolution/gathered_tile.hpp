@@ -24,6 +24,8 @@ struct step_runs {
   std::ptrdiff_t right_column = 0;
   std::ptrdiff_t left_step = 1;
   std::ptrdiff_t right_step = 1;
+  /// What is fetched into the second-level cache meanwhile.
+  float const* ahead = nullptr;
 };
 
 /// Makes the compiler keep a value in one register, and forget its relation to other values.
@@ -53,9 +55,10 @@ template <int Rows, int Vectors, class Visit>
 
 /// Calls finish(i, j, sum) for every i in [0, Rows) and j in [0, Vectors) with the sum over all steps, as defined by
 /// Terms, of left[i][offset of the step's left factor] * right[offset of its right factor + j * lanes...]. A LeftStep
-/// or RightStep that is not 0 is the distance between steps, known at compile time. It is a function of its own, so
-/// that GCC keeps all sums in registers.
-template <int Rows, int Vectors, int LeftStep, int RightStep, class Arch, class Terms = float_terms, class Finish>
+/// or RightStep that is not 0 is the distance between steps, known at compile time. Each step fetches `Fetched` floats
+/// of what is read later. It is a function of its own, so that GCC keeps all sums in registers.
+template <int Rows, int Vectors, int LeftStep, int RightStep, class Arch, class Terms = float_terms, int Fetched = 0,
+          class Finish>
 [[gnu::noinline]] void gathered_tile(float const* const* left, float const* right, step_runs const& runs,
                                      Finish const& finish) {
   constexpr int width = lanes<Arch>;
@@ -69,6 +72,8 @@ template <int Rows, int Vectors, int LeftStep, int RightStep, class Arch, class 
   }
   std::ptrdiff_t const left_step = LeftStep != 0 ? LeftStep : runs.left_step;
   std::ptrdiff_t const right_step = RightStep != 0 ? RightStep : runs.right_step;
+  [[maybe_unused]] float const* ahead = runs.ahead;
+  constexpr int line = 16;
   for (int r = 0; r < runs.rows; ++r)
     for (int c = 0; c < runs.columns; ++c) {
       std::ptrdiff_t at = r * runs.left_row + c * runs.left_column;
@@ -80,6 +85,11 @@ template <int Rows, int Vectors, int LeftStep, int RightStep, class Arch, class 
 #pragma GCC unroll 4
           for (int j = 0; j < Vectors; ++j) __builtin_prefetch(from + steps_ahead * right_step + j * width);
           __builtin_prefetch(row[0] + at + steps_ahead * left_step);
+        }
+        if constexpr (Fetched > 0) {
+#pragma GCC unroll 16
+          for (int f = 0; f < Fetched; f += line) __builtin_prefetch(ahead + f, 0, 2);
+          ahead += Fetched;
         }
         batch<Arch> factor[Vectors];
 #pragma GCC unroll 4

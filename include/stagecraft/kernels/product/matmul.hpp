@@ -27,6 +27,24 @@ inline constexpr std::int64_t most_read_by_all = 1 << 19;
 /// cache.
 inline constexpr int read_ahead = 512;
 
+/// The most floats of a right factor that the second-level cache holds beside all else: the panels of a larger one are
+/// fetched before they are multiplied.
+inline constexpr std::int64_t most_kept = 1 << 18;
+
+/// Fetches `Floats` floats every `Every` steps into the second-level cache.
+template <int Every, int Floats>
+struct fetch_ahead {
+  static constexpr int every = Every;
+  float const* next;
+
+  void operator()() {
+#pragma GCC unroll 16
+    for (int i = 0; i < Floats; i += 16) __builtin_prefetch(next + i, 0, 2);
+    next += Floats;
+  }
+  void finish() {}
+};
+
 /// Stores the result of the epilogue.
 template <class Epilogue>
 struct store_output {
@@ -93,9 +111,10 @@ struct tile_store {
 
 /// The tiles `first_tile` to `last_tile` of y (+)= left * right, through `output`: M rows of left, one panel of right
 /// with Columns valid columns, the first of them y's `column`. `steps` products are summed, in half registers where the
-/// columns fit into them.
+/// columns fit into them. With `Fetches`, the same steps of the next panel are fetched meanwhile: else the first tile
+/// would wait for a slow cache, or for memory.
 template <int M, int LeftStride, int PanelColumns, int Columns, int Stride, class Arch, class Terms = float_terms,
-          class Output>
+          bool Fetches = false, class Output>
 inline void multiply_panel(int first_tile, int last_tile, float const* left, float const* right, int steps, float* y,
                            int column, bool add, bool last, Output const& output) {
   constexpr int vectors = (Columns + lanes<Arch> - 1) / lanes<Arch>;
@@ -103,19 +122,34 @@ inline void multiply_panel(int first_tile, int last_tile, float const* left, flo
   constexpr bool is_half =
       vectors == 1 && has_half_registers<Arch> && 2 * Columns <= lanes<Arch> && std::is_same_v<Terms, float_terms>;
   using sums = std::conditional_t<is_half, half_register<Arch>, batch<Arch>>;
-  constexpr int ahead = M == 1 && LeftStride * PanelColumns > 8192 ? read_ahead : 0;
+  constexpr int tiles = cut_rows<Arch>(M, vectors).tiles();
+  constexpr int ahead = (M == 1 || (Fetches && tiles == 1)) && LeftStride * PanelColumns > 8192 ? read_ahead : 0;
+  constexpr int every = tiles <= 16 ? 4 : 16, fetched = (every * PanelColumns / tiles + 15) / 16 * 16;
+  [[maybe_unused]] float const *const end_of_next = right + std::int64_t{LeftStride + steps} * PanelColumns,
+                                      *next = right + std::int64_t{LeftStride} * PanelColumns;
   for_each_tile<cut_rows<Arch>(M, vectors)>(first_tile, last_tile, [&]<int Height>(int row) {
     float const* const first = left + std::int64_t{row} * LeftStride;
     auto const store = [&](auto stride) {
       return tile_store<vectors, last_lanes, Arch, Terms, decltype(stride), Output>{
           y, stride, std::int64_t{row} * Stride + column, column, add, last, output};
     };
-    if constexpr (is_shared_tile<Arch>(Height, vectors, LeftStride))
+    constexpr bool is_shared = is_shared_tile<Arch>(Height, vectors, LeftStride);
+    if constexpr (Fetches && tiles > 1) {
+      fetch_ahead<every, fetched> const work{next < end_of_next ? next : right};
+      next += std::int64_t{steps / (every * interleaved_sums<Arch>(Height, vectors))} * fetched;
+      if constexpr (is_shared)
+        multiply_tile_of_any<Height, vectors, false, PanelColumns, ahead, Arch, Terms, sums>(
+            first, any_stride(LeftStride), right, steps, store(any_stride(Stride)), work);
+      else
+        multiply_tile<Height, vectors, false, PanelColumns, ahead, Arch, Terms, sums>(
+            first, known_stride<LeftStride>{}, right, steps, store(known_stride<Stride>{}), work);
+    } else if constexpr (is_shared) {
       multiply_tile_of_any<Height, vectors, false, PanelColumns, ahead, Arch, Terms, sums>(
           first, any_stride(LeftStride), right, steps, store(any_stride(Stride)), no_other_work{});
-    else
+    } else {
       multiply_tile<Height, vectors, false, PanelColumns, ahead, Arch, Terms, sums>(
           first, known_stride<LeftStride>{}, right, steps, store(known_stride<Stride>{}));
+    }
   });
 }
 
@@ -199,9 +233,9 @@ inline void multiply(float const* x, float const* w, float* y, Output const& out
     bool const add = blocks > 1 && from > 0;
     bool const last = blocks == 1 || from + steps >= K;
     for_each_panel<M, N, panel, Arch, by_rows>(part, [&]<int Columns>(int p, int first_tile, int last_tile) {
-      multiply_panel<M, K, panel, Columns, N, Arch, Terms>(first_tile, last_tile, x + from,
-                                                           w + p * layout::panel_stride + from * panel, count, y,
-                                                           p * panel, add, last, output);
+      multiply_panel<M, K, panel, Columns, N, Arch, Terms, (M > 1 && std::int64_t{K} * N > most_kept)>(
+          first_tile, last_tile, x + from, w + p * layout::panel_stride + from * panel, count, y, p * panel, add, last,
+          output);
     });
   }
 }

@@ -5,6 +5,7 @@
 #include <stagecraft/graph/wrong_options.hpp>
 #include <stagecraft/layers/layer.hpp>
 #include <stagecraft/layers/reshaping/border.hpp>
+#include <array>
 
 namespace stagecraft::layers {
 
@@ -76,6 +77,12 @@ struct zero_padding2d : layer<zero_padding2d> {
                                     detail::wrong_options = {})
       : zero_padding2d() {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
+  }
+
+  /// The zeros above, left, below and right, for a convolution that does the step of this layer
+  /// (planned_call::is_border).
+  [[nodiscard]] constexpr std::array<int, 4> zeros_around() const {
+    return {padding.rows.before, padding.columns.before, padding.rows.after, padding.columns.after};
   }
 
   constexpr auto call(auto& ops, auto x) const {

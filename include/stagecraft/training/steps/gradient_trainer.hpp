@@ -90,7 +90,10 @@ struct gradient_policy : cpu::host_policy {
 /// A trainer on `with_gradients<...>`.
 template <class Trainer>
 class gradient_trainer : public Trainer {
+ public:
   using typename Trainer::session_type;
+
+ private:
   using M = typename Trainer::model_type;
   using run = engine::gradient_run<session_type>;
   static constexpr int batch_size = Trainer::training.batch_size;

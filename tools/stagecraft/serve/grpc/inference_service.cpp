@@ -112,6 +112,7 @@ void write_statistics(rpc_call& call, api::ModelStatisticsRequest const& request
     model.set_last_inference(static_cast<std::uint64_t>(version.times->last()));
     write(version.times->succeeded(), *model.mutable_inference_stats()->mutable_success());
     write(version.times->failed(), *model.mutable_inference_stats()->mutable_fail());
+    write(queue_of(counts), *model.mutable_inference_stats()->mutable_queue());
   };
   if (!request.name().empty())
     return add(request.name(), find_kserve_version(call.calls(), request.name(), request.version()));

@@ -42,9 +42,9 @@ class model_engines {
     serving::runtime_statistics all{.calls = calls_, .samples = samples_, .batches = calls_};
     using counts = serving::runtime_statistics;
     static constexpr std::int64_t counts::* members[]{
-        &counts::calls,   &counts::samples,       &counts::refused_calls, &counts::failed_calls,
-        &counts::batches, &counts::dummy_batches, &counts::left_calls,    &counts::executions,
-        &counts::waiting, &counts::failures,      &counts::in_flight};
+        &counts::calls,         &counts::samples,     &counts::refused_calls, &counts::failed_calls, &counts::batches,
+        &counts::dummy_batches, &counts::left_calls,  &counts::executions,    &counts::waiting,      &counts::failures,
+        &counts::in_flight,     &counts::begun_calls, &counts::queue_us};
     for (auto const& each : engines_) {
       auto const own = each.runtime->statistics();
       for (auto const member : members) all.*member += own.*member;
