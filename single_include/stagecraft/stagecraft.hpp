@@ -14679,17 +14679,6 @@ constexpr call_needs needs_of_max_pooling(auto const& layer, layer_inputs const&
           .applies_activation_to_output = true};
 }
 
-/// True for convolutions along two axes.
-template <Layer L>
-inline constexpr bool takes_border = [] {
-  constexpr auto kernel = kernel_of<L>;
-  if constexpr (kernel == layer_kernel::convolution || kernel == layer_kernel::depthwise_convolution ||
-                kernel == layer_kernel::separable_convolution)
-    return L::axes == 3;
-  else
-    return false;
-}();
-
 /// The values that the steps of a call read and keep. The steps are those of a kernel that the layer names, of the
 /// operations of its `call`, or of loops of its own.
 template <Layer L>
@@ -14715,7 +14704,9 @@ constexpr call_needs needs_of(L const& layer, layer_inputs const& in, int batch,
   } else if constexpr (HasCall<L>) {
     auto needs = needs_of_operations(layer, in, batch, mode);
     if constexpr (requires { layer.zeros_around(); }) needs.is_border = mode == execution_mode::inference;
-    needs.takes_border = takes_border<L>;
+    if constexpr (kernel == layer_kernel::convolution || kernel == layer_kernel::depthwise_convolution ||
+                  kernel == layer_kernel::separable_convolution)
+      needs.takes_border = L::axes == 3;
     return needs;
   } else {
     return needs_of_loops(layer, in, batch, mode);
@@ -29829,31 +29820,31 @@ inline void multiply_panel(int first_tile, int last_tile, float const* left, flo
   constexpr int tiles = cut_rows<Arch>(M, vectors).tiles();
   constexpr int ahead = (M == 1 || (Fetches && tiles == 1)) && LeftStride * PanelColumns > 8192 ? read_ahead : 0;
   constexpr int every = tiles <= 16 ? 4 : 16, fetched = (every * PanelColumns / tiles + 15) / 16 * 16;
-  float const *const end_of_next = right + std::int64_t{LeftStride + steps} * PanelColumns,
-                     *next = right + std::int64_t{LeftStride} * PanelColumns;
-  auto const other_work = [&]<int Height>() {
-    if constexpr (!Fetches || tiles == 1) {
-      return no_other_work{};
-    } else {
-      fetch_ahead<every, fetched> const work{next < end_of_next ? next : right};
-      next += std::int64_t{steps / (every * interleaved_sums<Arch>(Height, vectors))} * fetched;
-      return work;
-    }
-  };
+  [[maybe_unused]] float const *const end_of_next = right + std::int64_t{LeftStride + steps} * PanelColumns,
+                                      *next = right + std::int64_t{LeftStride} * PanelColumns;
   for_each_tile<cut_rows<Arch>(M, vectors)>(first_tile, last_tile, [&]<int Height>(int row) {
     float const* const first = left + std::int64_t{row} * LeftStride;
     auto const store = [&](auto stride) {
       return tile_store<vectors, last_lanes, Arch, Terms, decltype(stride), Output>{
           y, stride, std::int64_t{row} * Stride + column, column, add, last, output};
     };
-    if constexpr (is_shared_tile<Arch>(Height, vectors, LeftStride))
+    constexpr bool is_shared = is_shared_tile<Arch>(Height, vectors, LeftStride);
+    if constexpr (Fetches && tiles > 1) {
+      fetch_ahead<every, fetched> const work{next < end_of_next ? next : right};
+      next += std::int64_t{steps / (every * interleaved_sums<Arch>(Height, vectors))} * fetched;
+      if constexpr (is_shared)
+        multiply_tile_of_any<Height, vectors, false, PanelColumns, ahead, Arch, Terms, sums>(
+            first, any_stride(LeftStride), right, steps, store(any_stride(Stride)), work);
+      else
+        multiply_tile<Height, vectors, false, PanelColumns, ahead, Arch, Terms, sums>(
+            first, known_stride<LeftStride>{}, right, steps, store(known_stride<Stride>{}), work);
+    } else if constexpr (is_shared) {
       multiply_tile_of_any<Height, vectors, false, PanelColumns, ahead, Arch, Terms, sums>(
-          first, any_stride(LeftStride), right, steps, store(any_stride(Stride)),
-          other_work.template operator()<Height>());
-    else
+          first, any_stride(LeftStride), right, steps, store(any_stride(Stride)), no_other_work{});
+    } else {
       multiply_tile<Height, vectors, false, PanelColumns, ahead, Arch, Terms, sums>(
-          first, known_stride<LeftStride>{}, right, steps, store(known_stride<Stride>{}),
-          other_work.template operator()<Height>());
+          first, known_stride<LeftStride>{}, right, steps, store(known_stride<Stride>{}));
+    }
   });
 }
 
