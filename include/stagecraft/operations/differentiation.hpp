@@ -3,9 +3,9 @@
 #pragma once
 
 #include <stagecraft/graph/growing_array.hpp>
+#include <stagecraft/operations/composite_gradient.hpp>
 #include <stagecraft/operations/dependents.hpp>
 #include <stagecraft/operations/loop_sums.hpp>
-#include <stagecraft/operations/normalizations.hpp>
 #include <stagecraft/operations/pooling_choice.hpp>
 #include <stagecraft/operations/slice_gradients.hpp>
 #include <stagecraft/operations/trace.hpp>

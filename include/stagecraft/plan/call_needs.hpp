@@ -169,17 +169,6 @@ constexpr call_needs needs_of_max_pooling(auto const& layer, layer_inputs const&
           .applies_activation_to_output = true};
 }
 
-/// True for convolutions along two axes.
-template <Layer L>
-inline constexpr bool takes_border = [] {
-  constexpr auto kernel = kernel_of<L>;
-  if constexpr (kernel == layer_kernel::convolution || kernel == layer_kernel::depthwise_convolution ||
-                kernel == layer_kernel::separable_convolution)
-    return L::axes == 3;
-  else
-    return false;
-}();
-
 /// The values that the steps of a call read and keep. The steps are those of a kernel that the layer names, of the
 /// operations of its `call`, or of loops of its own.
 template <Layer L>
@@ -205,7 +194,9 @@ constexpr call_needs needs_of(L const& layer, layer_inputs const& in, int batch,
   } else if constexpr (HasCall<L>) {
     auto needs = needs_of_operations(layer, in, batch, mode);
     if constexpr (requires { layer.zeros_around(); }) needs.is_border = mode == execution_mode::inference;
-    needs.takes_border = takes_border<L>;
+    if constexpr (kernel == layer_kernel::convolution || kernel == layer_kernel::depthwise_convolution ||
+                  kernel == layer_kernel::separable_convolution)
+      needs.takes_border = L::axes == 3;
     return needs;
   } else {
     return needs_of_loops(layer, in, batch, mode);

@@ -6,7 +6,7 @@
 #include <stagecraft/graph/array_view.hpp>
 #include <stagecraft/kernels/convolution/windows.hpp>
 #include <stagecraft/kernels/product/product.hpp>
-#include <stagecraft/operations/normalizations.hpp>
+#include <stagecraft/operations/composite_gradient.hpp>
 #include <stagecraft/operations/operation_list.hpp>
 #include <cstdint>
 

@@ -8,7 +8,7 @@
 #include <stagecraft/kernels/normalization/layer_normalization.hpp>
 #include <stagecraft/kernels/pooling/average_pooling.hpp>
 #include <stagecraft/kernels/pooling/max_pooling.hpp>
-#include <stagecraft/operations/normalizations.hpp>
+#include <stagecraft/operations/composite_gradient.hpp>
 #include <stagecraft/operations/operation_list.hpp>
 #include <array>
 #include <cstddef>

@@ -125,31 +125,31 @@ inline void multiply_panel(int first_tile, int last_tile, float const* left, flo
   constexpr int tiles = cut_rows<Arch>(M, vectors).tiles();
   constexpr int ahead = (M == 1 || (Fetches && tiles == 1)) && LeftStride * PanelColumns > 8192 ? read_ahead : 0;
   constexpr int every = tiles <= 16 ? 4 : 16, fetched = (every * PanelColumns / tiles + 15) / 16 * 16;
-  float const *const end_of_next = right + std::int64_t{LeftStride + steps} * PanelColumns,
-                     *next = right + std::int64_t{LeftStride} * PanelColumns;
-  auto const other_work = [&]<int Height>() {
-    if constexpr (!Fetches || tiles == 1) {
-      return no_other_work{};
-    } else {
-      fetch_ahead<every, fetched> const work{next < end_of_next ? next : right};
-      next += std::int64_t{steps / (every * interleaved_sums<Arch>(Height, vectors))} * fetched;
-      return work;
-    }
-  };
+  [[maybe_unused]] float const *const end_of_next = right + std::int64_t{LeftStride + steps} * PanelColumns,
+                                      *next = right + std::int64_t{LeftStride} * PanelColumns;
   for_each_tile<cut_rows<Arch>(M, vectors)>(first_tile, last_tile, [&]<int Height>(int row) {
     float const* const first = left + std::int64_t{row} * LeftStride;
     auto const store = [&](auto stride) {
       return tile_store<vectors, last_lanes, Arch, Terms, decltype(stride), Output>{
           y, stride, std::int64_t{row} * Stride + column, column, add, last, output};
     };
-    if constexpr (is_shared_tile<Arch>(Height, vectors, LeftStride))
+    constexpr bool is_shared = is_shared_tile<Arch>(Height, vectors, LeftStride);
+    if constexpr (Fetches && tiles > 1) {
+      fetch_ahead<every, fetched> const work{next < end_of_next ? next : right};
+      next += std::int64_t{steps / (every * interleaved_sums<Arch>(Height, vectors))} * fetched;
+      if constexpr (is_shared)
+        multiply_tile_of_any<Height, vectors, false, PanelColumns, ahead, Arch, Terms, sums>(
+            first, any_stride(LeftStride), right, steps, store(any_stride(Stride)), work);
+      else
+        multiply_tile<Height, vectors, false, PanelColumns, ahead, Arch, Terms, sums>(
+            first, known_stride<LeftStride>{}, right, steps, store(known_stride<Stride>{}), work);
+    } else if constexpr (is_shared) {
       multiply_tile_of_any<Height, vectors, false, PanelColumns, ahead, Arch, Terms, sums>(
-          first, any_stride(LeftStride), right, steps, store(any_stride(Stride)),
-          other_work.template operator()<Height>());
-    else
+          first, any_stride(LeftStride), right, steps, store(any_stride(Stride)), no_other_work{});
+    } else {
       multiply_tile<Height, vectors, false, PanelColumns, ahead, Arch, Terms, sums>(
-          first, known_stride<LeftStride>{}, right, steps, store(known_stride<Stride>{}),
-          other_work.template operator()<Height>());
+          first, known_stride<LeftStride>{}, right, steps, store(known_stride<Stride>{}));
+    }
   });
 }
 
