@@ -29729,7 +29729,7 @@ inline constexpr std::int64_t most_kept = 1 << 18;
 /// Fetches `Floats` floats every `Every` steps into the second-level cache.
 template <int Every, int Floats>
 struct fetch_ahead {
-  static constexpr int every = Every;
+  static constexpr int every = Every, floats = Floats;
   float const* next;
 
   void operator()() {
@@ -29819,7 +29819,8 @@ inline void multiply_panel(int first_tile, int last_tile, float const* left, flo
   using sums = std::conditional_t<is_half, half_register<Arch>, batch<Arch>>;
   constexpr int tiles = cut_rows<Arch>(M, vectors).tiles();
   constexpr int ahead = (M == 1 || (Fetches && tiles == 1)) && LeftStride * PanelColumns > 8192 ? read_ahead : 0;
-  constexpr int every = tiles <= 16 ? 4 : 16, fetched = (every * PanelColumns / tiles + 15) / 16 * 16;
+  constexpr int every = tiles <= 16 ? 4 : 16;
+  using fetch = fetch_ahead<every, (every * PanelColumns / tiles + 15) / 16 * 16>;  // a type: GCC 12 fails at numbers
   [[maybe_unused]] float const *const end_of_next = right + std::int64_t{LeftStride + steps} * PanelColumns,
                                       *next = right + std::int64_t{LeftStride} * PanelColumns;
   for_each_tile<cut_rows<Arch>(M, vectors)>(first_tile, last_tile, [&]<int Height>(int row) {
@@ -29830,8 +29831,8 @@ inline void multiply_panel(int first_tile, int last_tile, float const* left, flo
     };
     constexpr bool is_shared = is_shared_tile<Arch>(Height, vectors, LeftStride);
     if constexpr (Fetches && tiles > 1) {
-      fetch_ahead<every, fetched> const work{next < end_of_next ? next : right};
-      next += std::int64_t{steps / (every * interleaved_sums<Arch>(Height, vectors))} * fetched;
+      fetch const work{next < end_of_next ? next : right};
+      next += std::int64_t{steps / (fetch::every * interleaved_sums<Arch>(Height, vectors))} * fetch::floats;
       if constexpr (is_shared)
         multiply_tile_of_any<Height, vectors, false, PanelColumns, ahead, Arch, Terms, sums>(
             first, any_stride(LeftStride), right, steps, store(any_stride(Stride)), work);

@@ -9,6 +9,7 @@
 
 #include <stagecraft/diagnostics/compile_error.hpp>
 #include <stagecraft/diagnostics/rooms.hpp>
+#include <stagecraft/engine/policy/pass_memory.hpp>
 #include <stagecraft/engine/policy/weight_storage.hpp>
 #include <stagecraft/machines/ipu_devices.hpp>
 #include <stagecraft/training/trained_model.hpp>
