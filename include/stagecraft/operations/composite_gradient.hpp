@@ -141,13 +141,14 @@ constexpr tensor normalize_rows(tracer& ops, tensor x, tensor gamma, tensor beta
 
 /// The groups of a normalization of channels, the last axis of x, over all other axes.
 struct channel_normalization {
-  /// From x: the mean and the variance of each channel, (2, channels).
+  /// The group that makes the mean and the variance of each channel of x, (2, channels).
   static constexpr std::string_view statistics = "statistics of channels";
-  /// From x, the statistics, gamma and beta: (x - mean) / sqrt(variance + epsilon) * gamma + beta. As a gradient, from
-  /// x, the statistics, the result's gradient, the sums below and gamma: the gradient by x, also by way of the
-  /// statistics.
+  /// The group that makes (x - mean) / sqrt(variance + epsilon) * gamma + beta of x, the statistics, gamma and beta.
+  /// Its gradient makes the gradient by x, also by way of the statistics, of x, the statistics, the result's gradient,
+  /// the sums below and gamma.
   static constexpr std::string_view name = "normalized channels";
-  /// From x, the statistics and the result's gradient: its sum and that of its product with x - mean, (2, channels).
+  /// The group that makes of x, the statistics and the result's gradient the sums of this gradient and of its product
+  /// with x - mean, (2, channels).
   static constexpr std::string_view sums = "sums of channels";
 
   float epsilon = 0;

@@ -142,7 +142,7 @@ struct normalization_of_channels {
       4LL * array + items::partial_floats + kernels::batch_normalization_workspace<Channels, Arch>;
   static_assert(workspace_floats <= list_workspace<Arch>::of_channels(Rows, Channels));
 
-  /// From x.
+  /// Writes the mean and the variance of each channel. `in`: x.
   static void statistics(float const* const* in, float* y, float* workspace) {
     float *const mean = workspace, *const variance = mean + array, *const partial = workspace + 4 * array,
                  *const rest = partial + items::partial_floats;
@@ -151,14 +151,14 @@ struct normalization_of_channels {
     std::memcpy(y, mean, sizeof(float) * Channels);
     std::memcpy(y + Channels, variance, sizeof(float) * Channels);
   }
-  /// From x and the statistics, then gamma and beta if there are any.
+  /// Writes the normalized x. `in`: x, the statistics, then gamma and beta if there are any.
   static void forward(float const* const* in, float* y, float* workspace) {
     float const* const mean = find_reciprocal(in[1], workspace);
     kernels::batch_normalize<Channels, Arch>(in[0], Rows, mean, workspace + array, what.scales ? in[2] : nullptr,
                                              what.centers ? in[what.scales ? 3 : 2] : nullptr, workspace + 4 * array,
                                              y);
   }
-  /// From x, the statistics and the gradient of the result.
+  /// Writes the sums that the gradient by x needs. `in`: x, the statistics and the gradient of the result.
   static void sums(float const* const* in, float* y, float* workspace) {
     float *const mean = copy_row(in[1], workspace), *const found = workspace + 2 * array,
                  *const partial = workspace + 4 * array;
@@ -168,7 +168,8 @@ struct normalization_of_channels {
     std::memcpy(y, found, sizeof(float) * Channels);
     std::memcpy(y + Channels, found + array, sizeof(float) * Channels);
   }
-  /// From x, the statistics, the gradient of the result, the sums and, if there is one, gamma.
+  /// Writes the gradient by x. `in`: x, the statistics, the gradient of the result, the sums and, if there is one,
+  /// gamma.
   static void backward(float const* const* in, float* dx, float* workspace) {
     float const* const mean = find_reciprocal(in[1], workspace);
     float* const sums = workspace + 2 * array;
