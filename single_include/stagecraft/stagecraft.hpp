@@ -8804,13 +8804,14 @@ constexpr tensor normalize_rows(tracer& ops, tensor x, tensor gamma, tensor beta
 
 /// The groups of a normalization of channels, the last axis of x, over all other axes.
 struct channel_normalization {
-  /// From x: the mean and the variance of each channel, (2, channels).
+  /// The group that makes the mean and the variance of each channel of x, (2, channels).
   static constexpr std::string_view statistics = "statistics of channels";
-  /// From x, the statistics, gamma and beta: (x - mean) / sqrt(variance + epsilon) * gamma + beta. As a gradient, from
-  /// x, the statistics, the result's gradient, the sums below and gamma: the gradient by x, also by way of the
-  /// statistics.
+  /// The group that makes (x - mean) / sqrt(variance + epsilon) * gamma + beta of x, the statistics, gamma and beta.
+  /// Its gradient makes the gradient by x, also by way of the statistics, of x, the statistics, the result's gradient,
+  /// the sums below and gamma.
   static constexpr std::string_view name = "normalized channels";
-  /// From x, the statistics and the result's gradient: its sum and that of its product with x - mean, (2, channels).
+  /// The group that makes of x, the statistics and the result's gradient the sums of this gradient and of its product
+  /// with x - mean, (2, channels).
   static constexpr std::string_view sums = "sums of channels";
 
   float epsilon = 0;
@@ -28745,7 +28746,7 @@ struct normalization_of_channels {
       4LL * array + items::partial_floats + kernels::batch_normalization_workspace<Channels, Arch>;
   static_assert(workspace_floats <= list_workspace<Arch>::of_channels(Rows, Channels));
 
-  /// From x.
+  /// Writes the mean and the variance of each channel. `in`: x.
   static void statistics(float const* const* in, float* y, float* workspace) {
     float *const mean = workspace, *const variance = mean + array, *const partial = workspace + 4 * array,
                  *const rest = partial + items::partial_floats;
@@ -28754,14 +28755,14 @@ struct normalization_of_channels {
     std::memcpy(y, mean, sizeof(float) * Channels);
     std::memcpy(y + Channels, variance, sizeof(float) * Channels);
   }
-  /// From x and the statistics, then gamma and beta if there are any.
+  /// Writes the normalized x. `in`: x, the statistics, then gamma and beta if there are any.
   static void forward(float const* const* in, float* y, float* workspace) {
     float const* const mean = find_reciprocal(in[1], workspace);
     kernels::batch_normalize<Channels, Arch>(in[0], Rows, mean, workspace + array, what.scales ? in[2] : nullptr,
                                              what.centers ? in[what.scales ? 3 : 2] : nullptr, workspace + 4 * array,
                                              y);
   }
-  /// From x, the statistics and the gradient of the result.
+  /// Writes the sums that the gradient by x needs. `in`: x, the statistics and the gradient of the result.
   static void sums(float const* const* in, float* y, float* workspace) {
     float *const mean = copy_row(in[1], workspace), *const found = workspace + 2 * array,
                  *const partial = workspace + 4 * array;
@@ -28771,7 +28772,8 @@ struct normalization_of_channels {
     std::memcpy(y, found, sizeof(float) * Channels);
     std::memcpy(y + Channels, found + array, sizeof(float) * Channels);
   }
-  /// From x, the statistics, the gradient of the result, the sums and, if there is one, gamma.
+  /// Writes the gradient by x. `in`: x, the statistics, the gradient of the result, the sums and, if there is one,
+  /// gamma.
   static void backward(float const* const* in, float* dx, float* workspace) {
     float const* const mean = find_reciprocal(in[1], workspace);
     float* const sums = workspace + 2 * array;
