@@ -71,7 +71,7 @@ template <int Vectors, bool Whole, class Arch, class Terms>
   };
   if constexpr (Vectors == 4) {
     some.template operator()<6>(rows);
-  } else {
+  } else if constexpr (Vectors < 3) {
     // A tile of few rows takes as long as one of more. (Tiles of packed rows begin at their packed rows.)
     constexpr int most = product_tile_rows<Arch>, rest = most == 8 ? 4 : 2, low = most == 8 ? 6 : 4;
     bool const ends_low = a.tile == 0 && rows % most == rest && rows > most;
@@ -117,6 +117,42 @@ template <class Arch>
   }
 }
 
+/// The registers of a panel whose columns end at `rest`. With 32 registers, tiles of six rows and four registers read
+/// least. With fewer, an odd number of registers ends in tiles of four rows and three registers, since one register
+/// alone is read as often as two.
+template <class Arch>
+[[nodiscard]] constexpr int registers_of_panel(int rest) {
+  constexpr int width = lanes<Arch>;
+  if constexpr (has_avx512<Arch>) return rest >= 4 * width ? 4 : 2;
+  return most_tile_rows<Arch>(3) >= 4 && rest > 2 * width && rest <= 3 * width ? 3 : 2;
+}
+
+/// True if panels of b are packed together: a panel's row is no longer than a line of a cache, and rows lie far apart,
+/// so that each line of a panel alone would be waited for.
+template <class Arch>
+[[nodiscard]] constexpr bool packs_together(product_shape const& shape) {
+  return lanes<Arch> <= 8 && !shape.transpose_b && shape.columns >= 256;
+}
+/// Packs the panels of two registers from `column` up to `end`, up to 128 columns; returns the column after the last.
+template <class Arch>
+[[gnu::noinline]] int pack_product_panels(product_shape const& shape, float const* b, int first, int column, int end,
+                                          int depth, float* packed) {
+  constexpr int width = lanes<Arch>, panel = 2 * width, most = 128;
+  int count = 0;
+  while (count < most && column + count + panel <= end && registers_of_panel<Arch>(end - column - count) == 2)
+    count += panel;
+  for (int k = 0; k < depth; ++k) {
+    float const* const from = b + static_cast<std::int64_t>(first + k) * shape.columns + column;
+    for (int c = 0; c < count; c += 16) __builtin_prefetch(from + 16 * std::int64_t{shape.columns} + c);
+    float* to = packed + k * panel;
+    for (int c = 0; c < count; c += panel, to += depth * panel) {
+      batch<Arch>::load_unaligned(from + c).store_unaligned(to);
+      batch<Arch>::load_unaligned(from + c + width).store_unaligned(to + width);
+    }
+  }
+  return column + count;
+}
+
 /// Packs rows of a transposed a: `from` is the first term of the first of them, after which a's rows have `rows_behind`
 /// floats.
 template <class Arch>
@@ -148,23 +184,23 @@ template <class Arch, class Terms = float_terms>
 }
 
 /// True if b is packed: many rows of y read it, or it is too large for a cache; with narrow registers, which read few
-/// floats of a row at a time, also if all rows begin in the same sets of the first-level cache.
+/// floats of a row at a time, also if all rows begin in the same sets of the first-level cache, or anywhere in a line.
 template <class Arch>
 [[nodiscard]] constexpr bool packs_right(product_shape const& shape) {
   constexpr std::int64_t most_near = 1 << 18;  // floats of a second-level cache
-  bool const is_near = std::int64_t{shape.inner} * shape.columns <= most_near;
-  bool const is_spread = has_avx512<Arch> || shape.columns % 512 != 0;
-  return shape.transpose_b || shape.rows > (!is_near ? 15 : is_spread ? 128 : 16);
+  if (shape.transpose_b) return true;
+  if (std::int64_t{shape.inner} * shape.columns > most_near) return shape.rows > 15;
+  if (has_avx512<Arch>) return shape.rows > 128;
+  return shape.rows > (shape.columns % 512 == 0 ? 16 : shape.columns % lanes<Arch> != 0 ? 48 : 128);
 }
 
-/// A packed panel of b: the rows from `first` on, and the columns from `column` up to `end`. With 32 registers, tiles
-/// of six rows and four registers read least; narrower panels take the rest.
+/// A packed panel of b: the rows from `first` on, and the columns from `column` up to `end`.
 template <class Arch, class Terms = float_terms>
 [[nodiscard]] inline product_panel panel_of(product_shape const& shape, int first, int column, int end) {
-  bool const is_wide = has_avx512<Arch> && end - column >= 4 * lanes<Arch> && !packs_left<Arch, Terms>(shape);
-  int const width = (is_wide ? 4 : 2) * lanes<Arch>;
+  int const registers = packs_left<Arch, Terms>(shape) ? 2 : registers_of_panel<Arch>(end - column);
+  int const width = registers * lanes<Arch>;
   int const depth = shape.inner - first < product_depth ? shape.inner - first : product_depth;
-  return {nullptr, width, depth, end - column < width ? end - column : width, true};
+  return {nullptr, width, depth, end - column < width ? end - column : width, true, nullptr, end};
 }
 /// The begin of a panel in a packed b.
 template <class Arch>
@@ -186,7 +222,7 @@ template <class Arch>
 /// rows of y from `row` on, and `left(first, depth, row, rows)` returns that of a's elements.
 template <class Arch, class Terms = float_terms, class Left, class Fill>
 inline void product_of_panels(product_shape const& shape, float* y, share const& columns, product_finish const& finish,
-                              Left const& left, Fill const& fill) {
+                              Left const& left, Fill&& fill) {
   auto const part = columns.of(shape.columns, 2 * lanes<Arch>);
   for (int first = 0; first < shape.inner; first += product_depth) {
     int const depth = shape.inner - first < product_depth ? shape.inner - first : product_depth;
@@ -204,8 +240,8 @@ inline void product_of_panels(product_shape const& shape, float* y, share const&
           else if constexpr (Vectors < 4)
             product_rows<Vectors, false, Arch, Terms>(panel, of_rows, to + column, shape.columns, rows, first > 0, end);
         };
-        if (has_avx512<Arch> && panel.columns > 2 * lanes<Arch>)
-          multiply.template operator()<has_avx512<Arch> ? 4 : 2>();
+        if (panel.columns > 2 * lanes<Arch>)
+          multiply.template operator()<has_avx512<Arch> ? 4 : 3>();
         else if (panel.columns > lanes<Arch>)
           multiply.template operator()<2>();
         else
@@ -237,11 +273,18 @@ template <class Arch>
 /// The panels of b, packed if `packs_right` says so: just before their first rows, and overwritten after the last.
 template <class Arch>
 [[nodiscard]] inline auto panels_of_right(product_shape const& shape, float const* b, float* workspace) {
-  bool const packs = packs_right<Arch>(shape), keeps = shape.rows > product_rows_at_once;
-  return [&shape, b, workspace, packs, keeps](product_panel& panel, int first, int column, int row) {
+  bool const packs = packs_right<Arch>(shape), together = packs_together<Arch>(shape),
+             keeps = together || shape.rows > product_rows_at_once;
+  return [&shape, b, workspace, packs, together, keeps, packed_of = -1, packed_to = 0](product_panel& panel, int first,
+                                                                                       int column, int row) mutable {
     if (packs) {
       float* const packed = workspace + (keeps ? std::int64_t{column} * panel.depth : 0);
-      if (row == 0) pack_product_panel<Arch>(shape, b, first, column, panel, packed);
+      if (row == 0 && (first != packed_of || column >= packed_to)) {
+        packed_of = first;
+        packed_to = column;
+        if (together) packed_to = pack_product_panels<Arch>(shape, b, first, column, panel.end, panel.depth, packed);
+        if (packed_to == column) pack_product_panel<Arch>(shape, b, first, column, panel, packed);
+      }
       panel.begin = packed;
       if (row > 0) panel.next = packed + panel.depth * panel.stride;
     } else {

@@ -2,6 +2,7 @@
 // A tile of a product in registers: its rows and registers are known, its panel's columns and depth at run time only.
 #pragma once
 
+#include <stagecraft/kernels/product/register_tile.hpp>
 #include <stagecraft/kernels/simd/simd.hpp>
 #include <cstdint>
 
@@ -35,6 +36,7 @@ struct product_panel {
   int columns = 0;
   bool whole = false;           ///< true: all lanes of the last register can be read
   float const* next = nullptr;  ///< the panel that is read after this one; null if it is not known or does not lie yet
+  int end = 0;                  ///< the column of b after the last one of these panels
 };
 
 /// Computes Rows x Vectors registers of y. `adds`: adds to y. `Whole` is that of the panel. `ahead` is read next: one
@@ -84,8 +86,8 @@ inline void product_tile(product_panel const& b, float const* a, std::int64_t ro
       value right[Vectors];
       if constexpr (width == line) __builtin_prefetch(ahead);  // narrower panels are read slowly enough
 #pragma GCC unroll 4
-      for (int v = 0; v + 1 < Vectors; ++v) right[v] = value::load_unaligned(from + v * width);
-      right[Vectors - 1] = Whole ? value::load_unaligned(from + before) : load_first<Arch>(from + before, rest);
+      for (int v = 0; v + 1 < Vectors; ++v) right[v] = load_once<Arch>(from + v * width);
+      right[Vectors - 1] = Whole ? load_once<Arch>(from + before) : load_first<Arch>(from + before, rest);
 #pragma GCC unroll 8
       for (int r = 0; r < Rows; ++r) {
         value const left(a[r * row_step]);
