@@ -14,7 +14,7 @@ import sys
 import tempfile
 import time
 
-from running_server import FOLDER, MOST_SECONDS, TOOL, Server, check, whole_test
+from running_server import FOLDER, MOST_SECONDS, SIGNATURES, TOOL, Server, check, whole_test
 from running_server import serve as serve_with
 
 CLIENT = sys.argv[3]
@@ -52,6 +52,13 @@ def check_calls():
         check("the module", "stagecraft_grpc.so" in maps_of(server))
         taken = subprocess.run(command(TOOL, "--grpc_port", server.grpc), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=60)
         check("a port that is taken", taken.returncode == 1 and "[E5282]" in taken.stderr, taken)
+    with tempfile.TemporaryDirectory() as scratch:
+        base = pathlib.Path(scratch)
+        shutil.copytree(FOLDER / "scores", base / "1")
+        (base / "1" / "application.json").write_text(json.dumps({"signatures": SIGNATURES["examples"]}))
+        with serve_with("--model_name", "scores", "--model_base_path", base, "--grpc_port", 0, grpc=True) as server:
+            done = call(server, "examples", first["class"], *first["scores"])
+            check("examples", done.returncode == 0, done.stdout)
     with serve() as server:
         check("no library of gRPC without its port", "libgrpc" not in maps_of(server) and "libprotobuf" not in maps_of(server))
 

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The rules of gRPC's pages and protocol files: TensorFlow Serving's PredictionService and ModelService, and KServe's
 GRPCInferenceService (the Open Inference Protocol, version 2), each as a request with its answer or its error, by the messages of the
-clients' own packages, over one running server. Run it with a Python that has tensorflow-serving-api and tritonclient[grpc].
+clients' own packages, over one running server. Run it with a Python that has tensorflow-serving-api, tritonclient[grpc] and
+grpcio-health-checking.
 
     check_grpc_rules.py <the program> <folder with scores/>
 
 Models are those of check_serve_rules.py: `plain`, whose y is twice its x, versions 1 and 2, the label stable for 1; `texts`; `scores`;
-`broken`, which cannot be loaded.
+`broken`, which cannot be loaded; and those with signatures of examples.
 """
 import math
 import pathlib
@@ -14,7 +15,9 @@ import struct
 import tempfile
 
 import grpc
+from grpc_health.v1 import health_pb2, health_pb2_grpc
 from running_server import check, make_plain_models, serve, whole_test
+from tensorflow.core.example import example_pb2
 from tensorflow.core.framework import tensor_pb2, types_pb2
 from tensorflow_serving.apis import (classification_pb2, get_model_metadata_pb2, get_model_status_pb2, inference_pb2, model_service_pb2_grpc, predict_pb2,
                                      prediction_service_pb2_grpc, regression_pb2)
@@ -145,6 +148,126 @@ def states_are(*expected):
     return lambda found: [(each.version, each.state) for each in found.model_version_status] == list(expected)
 
 
+def bytes_of(**features):
+    """An example: lists of bytes, of numbers, and of whole numbers."""
+    made = example_pb2.Example()
+    for name, values in features.items():
+        own = made.features.feature[name]
+        (own.bytes_list if isinstance(values[0], bytes) else own.float_list if isinstance(values[0], float) else own.int64_list).value.extend(values)
+    return made
+
+
+def with_examples(kind, signature, *examples, model="rows", context=None):
+    made = of_model(kind, model)
+    made.model_spec.signature_name = signature
+    if context is not None:
+        made.input.example_list_with_context.context.CopyFrom(context)
+    (made.input.example_list if context is None else made.input.example_list_with_context).examples.extend(examples)
+    return made
+
+
+def classify(signature, *examples, **more):
+    return with_examples(classification_pb2.ClassificationRequest, signature, *examples, **more)
+
+
+def regress(signature, *examples, **more):
+    return with_examples(regression_pb2.RegressionRequest, signature, *examples, **more)
+
+
+def classes_are(*expected, signature="pairs"):
+    return lambda found: [[(each.label, each.score) for each in one.classes] for one in found.result.classifications] == list(map(list, expected)) and \
+        (found.model_spec.signature_name, found.model_spec.version.value) == (signature, 1)
+
+
+def pair(low, high):
+    return ("low", low), ("high", high)
+
+
+def tasks(*of, examples=(), model="examples"):
+    made = inference_pb2.MultiInferenceRequest()
+    for method, signature in of:
+        spec = made.tasks.add(method_name=f"tensorflow/serving/{method}").model_spec
+        spec.name, spec.signature_name = model, signature
+    made.input.example_list.examples.extend(examples)
+    return made
+
+
+def tasks_of_two_models():
+    made = tasks(("classify", "classify"), ("regress", "regress"))
+    made.tasks[1].model_spec.name = "rows"
+    return made
+
+
+def serialized(*examples, signature="pairs", **more):
+    return predict(signature=signature, model="rows", **more) if not examples else \
+        predict_of(signature, tensor("DT_STRING", shape=[len(examples)], string_val=[each.SerializeToString() for each in examples]))
+
+
+def predict_of(signature, inputs, model="rows", outputs=()):
+    made = predict_pb2.PredictRequest(output_filter=outputs)
+    made.model_spec.name, made.model_spec.signature_name = model, signature
+    made.inputs["inputs"].CopyFrom(inputs)
+    return made
+
+
+def has_signatures(found):
+    signatures = get_model_metadata_pb2.SignatureDefMap()
+    found.metadata["signature_def"].Unpack(signatures)
+    own, tensors = signatures.signature_def["serving_default"], signatures.signature_def["predict"]
+    return own.method_name == "tensorflow/serving/classify" and own.inputs["inputs"].dtype == types_pb2.DT_STRING and [d.size for d in own.outputs["classes"].tensor_shape.dim] == [-1, 2] and \
+        own.outputs["scores"].dtype == types_pb2.DT_FLOAT and tensors.method_name == "tensorflow/serving/predict" and "x" in tensors.inputs
+
+
+WHOLE = bytes_of(pixels=[0.0, 51.0, 102.0, 153.0, 204.0, 255.0], size=[0.5, -1.0])
+EXPECTED = "Expected {} signature method_name to be tensorflow/serving/{}. Was: tensorflow/serving/{}"
+EXAMPLES = (
+    ("Classify", "pairs of labels and scores", classify("pairs", bytes_of(a=[1.5], b=[2])), OK, classes_are(pair(3.0, 4.0))),
+    ("Classify", "several examples", classify("pairs", *(bytes_of(a=[i / 2], b=[i]) for i in range(9))), OK, classes_are(*(pair(float(i), 2.0 * i) for i in range(9)))),
+    ("Classify", "without labels they are empty", classify("all", bytes_of(x=[1.5, -2.0])), OK, classes_are((("", 3.0), ("", -4.0)), signature="all")),
+    ("Classify", "the best ones", classify("best", bytes_of(a=[3.5], b=[2])), OK, classes_are((("low", 7.0),), signature="best")),
+    ("Classify", "the default signature", classify("", bytes_of(x=[1.0, 2.0]), model="chosen"), OK, classes_are(pair(2.0, 4.0), signature="serving_default")),
+    ("Classify", "a default for a feature that is missing", classify("pairs", bytes_of(a=[1.0])), OK, classes_are(pair(2.0, 14.0))),
+    ("Classify", "a feature that the signature has not", classify("pairs", bytes_of(a=[1.0], c=[b"x"])), OK, classes_are(pair(2.0, 14.0))),
+    ("Classify", "a context", classify("pairs", bytes_of(a=[1.0]), bytes_of(a=[2.0], b=[5]), context=bytes_of(b=[3])), OK, classes_are(pair(2.0, 6.0), pair(4.0, 10.0))),
+    ("Classify", "bytes", classify("classify", bytes_of(text=[b"\2\3"]), bytes_of(), model="texts"), OK, classes_are((("", 4.0), ("", 6.0)), (("", 130.0), ("", 0.0)), signature="classify")),
+    ("Classify", "no input", classify("pairs"), WRONG, "Input is empty."),
+    ("Classify", "a context alone", classify("pairs", context=bytes_of(a=[1.0])), WRONG, "Input is empty."),
+    ("Classify", "a feature that is missing", classify("pairs", bytes_of(b=[1])), WRONG, "Feature: a (data type: float) is required but could not be found."),
+    ("Classify", "a feature of another kind", classify("pairs", bytes_of(a=[1.0]), bytes_of(a=[1])), WRONG,
+     "Key: a, Index: 1.  Data types don't match. Data type: int64 but expected type: float"),
+    ("Classify", "a feature of another size", classify("all", bytes_of(x=[1.0])), WRONG, "Number of float values != expected.  Values size: 1 but output shape: [2]"),
+    ("Classify", "an unknown signature", classify("x", bytes_of()), WRONG, "No signature was found with the name: x"),
+    ("Classify", "a signature of regress", classify("regress", WHOLE, model="examples"), WRONG, EXPECTED.format("classification", "classify", "regress")),
+    ("Classify", "the model has failed", classify("pairs", bytes_of(a=[-500.0])), FAILED, "the first number is -500"),
+    ("Regress", "a number for each example", regress("regress", WHOLE, WHOLE, model="examples"), OK,
+     lambda found: len(found.result.regressions) == 2 and all(each.value in (0.0, 1.0, 2.0, 3.0) for each in found.result.regressions) and found.model_spec.signature_name == "regress"),
+    ("Regress", "a signature of classify", regress("pairs", bytes_of(a=[1.0])), WRONG, EXPECTED.format("regression", "regress", "classify")),
+    ("Regress", "no input", regress("regress", model="examples"), WRONG, "Input is empty."),
+    ("MultiInference", "two tasks", tasks(("classify", "classify"), ("regress", "regress"), examples=[WHOLE] * 3), OK,
+     lambda found: [len(found.results[0].classification_result.classifications), len(found.results[1].regression_result.regressions)] == [3, 3] and
+     [each.model_spec.signature_name for each in found.results] == ["classify", "regress"]),
+    ("MultiInference", "no tasks", tasks(), WRONG, "ModelSpec has no name specified."),
+    ("MultiInference", "two models", tasks_of_two_models(), WRONG, "All ModelSpecs in a MultiInferenceRequest must access the same model name."),
+    ("MultiInference", "a signature twice", tasks(("classify", "classify"), ("classify", "classify")), WRONG, "Duplicate evaluation of signature: classify"),
+    ("MultiInference", "an unknown signature", tasks(("classify", "x")), WRONG, "Requested signature not found in model graph: x"),
+    ("MultiInference", "another method", tasks(("predict", "classify")), grpc.StatusCode.UNIMPLEMENTED, "Unsupported signature method_name: tensorflow/serving/predict"),
+    ("MultiInference", "a signature of another method", tasks(("regress", "classify")), WRONG, EXPECTED.format("regression", "regress", "classify")),
+    ("MultiInference", "signatures of other features", tasks(("classify", "classify"), ("regress", "other"), examples=[WHOLE]), WRONG, "Input tensor must be the same for all Signatures."),
+    ("MultiInference", "no input", tasks(("classify", "classify")), WRONG, "Input is empty."),
+    ("Predict", "serialized examples", serialized(bytes_of(a=[1.5], b=[2]), bytes_of(a=[2.5])), OK,
+     lambda found: list(found.outputs["classes"].string_val) == [b"low", b"high"] * 2 and list(found.outputs["scores"].float_val) == [3, 4, 5, 14] and
+     [d.size for d in found.outputs["classes"].tensor_shape.dim] == [2, 2] and found.outputs["classes"].dtype == types_pb2.DT_STRING),
+    ("Predict", "serialized examples, one output", predict_of("pairs", tensor("DT_STRING", shape=[1], string_val=[bytes_of(a=[1.5]).SerializeToString()]), outputs=["scores"]), OK,
+     lambda found: list(found.outputs) == ["scores"]),
+    ("Predict", "what is no example", predict_of("pairs", tensor("DT_STRING", shape=[1], string_val=[b"\x0a\xff"])), WRONG, "Could not parse example input, at index 0"),
+    ("Predict", "examples of another type", predict_of("pairs", tensor("DT_FLOAT", shape=[1], float_val=[1])), WRONG, "expected DT_STRING"),
+    ("Predict", "examples of another shape", predict_of("pairs", tensor("DT_STRING", shape=[1, 1], string_val=[b""])), WRONG, "expected serialized examples of shape (n,)"),
+    ("Predict", "tensors for a signature of examples", predict(signature="pairs", model="rows"), WRONG, "there is no input 'x'"),
+    ("Predict", "tensors beside a default signature of examples", predict(signature="predict", model="chosen"), OK, outputs_are(2, 4, version=1)),
+    ("GetModelMetadata", "all signatures", metadata("chosen"), OK, has_signatures),
+)
+
+
 AVAILABLE, END = get_model_status_pb2.ModelVersionStatus.AVAILABLE, get_model_status_pb2.ModelVersionStatus.END
 MODELS = (
     ("GetModelMetadata", "metadata of the highest version", metadata(), OK, lambda found: signature_is_plain(found) and found.model_spec.version.value == 2),
@@ -231,6 +354,9 @@ INFER = (
     ("the model has failed", infer(fp32_contents=[-500, 0]), FAILED, "the first number is -500"),
 )
 SERVER = (
+    ("Check", "gRPC's own health: not all models are ready", health_pb2.HealthCheckRequest(), OK, lambda found: found.status == health_pb2.HealthCheckResponse.NOT_SERVING),
+    ("Check", "the health of a service", health_pb2.HealthCheckRequest(service="inference.GRPCInferenceService"), OK, lambda found: found.status == health_pb2.HealthCheckResponse.NOT_SERVING),
+    ("Check", "the health of an unknown service", health_pb2.HealthCheckRequest(service="x"), MISSING, "there is no service 'x'"),
     ("ServerLive", "live", service_pb2.ServerLiveRequest(), OK, lambda found: found.live),
     ("ServerReady", "not all models are ready", service_pb2.ServerReadyRequest(), OK, lambda found: not found.ready),
     ("ModelReady", "a model", service_pb2.ModelReadyRequest(name="plain"), OK, lambda found: found.ready),
@@ -259,9 +385,10 @@ def check_rule(what, call, request, code, expected):
 with whole_test(250), tempfile.TemporaryDirectory() as folder:
     with serve("--model_config_file", make_plain_models(pathlib.Path(folder)), "--grpc_port", 0, grpc=True) as server:
         channel = grpc.insecure_channel(f"localhost:{server.grpc}")
-        stubs = (prediction_service_pb2_grpc.PredictionServiceStub(channel), model_service_pb2_grpc.ModelServiceStub(channel), service_pb2_grpc.GRPCInferenceServiceStub(channel))
-        for method, rules in ("Predict", PREDICT), ("ModelInfer", INFER), (None, MODELS), (None, SERVER):
+        stubs = (prediction_service_pb2_grpc.PredictionServiceStub(channel), model_service_pb2_grpc.ModelServiceStub(channel), service_pb2_grpc.GRPCInferenceServiceStub(channel),
+                 health_pb2_grpc.HealthStub(channel))
+        for method, rules in ("Predict", PREDICT), ("ModelInfer", INFER), (None, MODELS), (None, EXAMPLES), (None, SERVER):
             for rule in rules:
                 name, (what, request, code, expected) = (method, rule) if method else (rule[0], rule[1:])
                 check_rule(f"{name}: {what}", next(getattr(stub, name) for stub in stubs if hasattr(stub, name)), request, code, expected)
-    print(len(PREDICT) + len(INFER) + len(MODELS) + len(SERVER), "rules")
+    print(len(PREDICT) + len(INFER) + len(MODELS) + len(EXAMPLES) + len(SERVER), "rules")

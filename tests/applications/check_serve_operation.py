@@ -17,7 +17,7 @@ import tempfile
 import threading
 import time
 
-from running_server import FOLDER, MOST_SECONDS, TOOL, check, serve, together, until, whole_test
+from running_server import FOLDER, MOST_SECONDS, SIGNATURES, TOOL, check, serve, together, until, whole_test
 from running_server import make_version as make_version_with
 
 SOURCE = pathlib.Path(sys.argv[3])
@@ -283,6 +283,7 @@ def check_warm_up(scratch):
     base = scratch / "warm"
     make_version(base, 1)
     (base / "1" / "assets.extra").mkdir()
+    (base / "1" / "application.json").write_text(json.dumps({"signatures": SIGNATURES["examples"]}))
 
     def tensor(shape, values):
         return field(1, 1) + field(2, b"".join(field(2, field(1, length)) for length in shape)) + field(5, struct.pack(f"<{len(values)}f", *values))
@@ -295,11 +296,27 @@ def check_warm_up(scratch):
         entries = b"".join(field(2, field(1, name.encode()) + field(2, value)) for name, value in inputs.items())
         return field(6, field(1, field(1, field(1, b"scores")) + entries))
 
+    def spec(signature):
+        return field(1, field(1, b"scores") + field(3, signature))
+
+    def feature(name, values):
+        return field(1, field(1, name) + field(2, field(2, field(1, struct.pack(f"<{len(values)}f", *values)))))
+
+    # The context, size, stands before what it belongs to.
+    both = field(2, field(2, field(2, field(1, feature(b"size", [0.5, -1]))) + field(1, field(1, feature(b"pixels", [1] * 6)))))
+
+    def asked(signature):
+        return field(1, spec(signature) + both)
+
+    several = field(4, field(1, b"".join(field(1, spec(name) + field(2, b"tensorflow/serving/" + name)) for name in (b"classify", b"regress")) + both))
     good = record(predict(pixels=tensor([2, 2, 3], [1] * 12), size=tensor([2, 2], [0.5])))
     for what, data, reason in (("three", good * 3, None), ("cut off", good[:-1], "it is cut off [E5302]"), ("damaged", good[:30] + b"x" + good[31:], "a checksum is another one [E5302]"),
                                ("another input", record(predict(x=tensor([1], [1]))), "request 0: there is no input 'x' [E5302]"),
                                ("a missing one", good + record(predict(size=tensor([1, 2], [1]))), "request 1: input 'pixels' is missing [E5302]"),
-                               ("another kind", record(field(2, b"")), "is no Predict, but another kind of request [E5302]"), ("too many", good * 1001, "more than 1000 requests [E5302]")):
+                               ("another kind", record(field(5, b"")), "is neither Predict, Classify, Regress nor MultiInference [E5302]"), ("an empty one", record(field(2, b"")), "is empty [E5302]"),
+                               ("examples", record(field(2, asked(b"classify"))) + record(field(3, asked(b"regress"))) + record(several) + good, None),
+                               ("no such signature", record(field(2, asked(b"x"))), "request 0: No signature was found with the name: x [E5302]"),
+                               ("no examples", record(field(2, field(1, spec(b"classify")))), "request 0: Input is empty. [E5302]"), ("too many", good * 1001, "more than 1000 requests [E5302]")):
         (base / "1" / "assets.extra" / "tf_serving_warmup_requests").write_bytes(data)
         with serve("--model", f"scores={base}") as server:
             found = server.ask("GET", "/v1/models/scores")[1]["model_version_status"][0]

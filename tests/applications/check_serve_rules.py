@@ -5,8 +5,9 @@ binary tensors), each as a request with its answer or its error, over one runnin
     check_serve_rules.py <the program> <folder with scores/>
 
 Models: `plain`, whose y is twice its x, two numbers a sample, versions 1 and 2, the label stable for 1; `texts`, the same with bytes;
-`scores`, with two inputs and two outputs; `broken`, which cannot be loaded. check_grpc.py and check_grpc_rules.py have the rules of gRPC.
+`scores`, with two inputs and two outputs; `broken`, which cannot be loaded; and those with signatures of examples. check_grpc.py and check_grpc_rules.py have the rules of gRPC.
 """
+import base64
 import json
 import math
 import pathlib
@@ -54,6 +55,124 @@ def same(found, expected):
 def has_scores(values):
     return isinstance(values, list) and len(values) == 2 and all(isinstance(each, float) for each in values)
 
+
+def examples(*each, signature=None, **more):
+    return {**({} if signature is None else {"signature_name": signature}), **more, "examples": list(each)}
+
+
+def results(*each):
+    return 200, {"results": list(each)}
+
+
+def pair(low, high):
+    return [["low", low], ["high", high]]
+
+
+def string_tensor(name, *shape):
+    return {**signature(name, shape), "dtype": "DT_STRING"}
+
+
+def example_proto(**features):
+    """A serialized tf.Example: lists of bytes, of numbers, and of whole numbers."""
+    def field(number, data):
+        return bytes([number << 3 | 2, len(data)]) + data
+
+    def feature(values):
+        if isinstance(values[0], bytes):
+            return field(1, b"".join(field(1, each) for each in values))
+        if isinstance(values[0], float):
+            return field(2, field(1, struct.pack(f"<{len(values)}f", *values)))
+        return field(3, field(1, bytes(values)))
+    return field(1, b"".join(field(1, field(1, name.encode()) + field(2, feature(values))) for name, values in features.items()))
+
+
+def b64(data):
+    return {"b64": base64.b64encode(data).decode()}
+
+
+ROWS, CHOSEN, EXAMPLE_ROW = "/v1/models/rows:classify", "/v1/models/chosen:classify", {"pixels": [0.0, 51.0, 102.0, 153.0, 204.0, 255.0], "size": [0.5, -1.0]}
+NO_TYPE = "Name: <unknown>, Key: {}, Index: {}.  Data types don't match. Data type: {} but expected type: {}"
+NO_COUNT = "Name: <unknown>, Key: {}, Index: 0.  Number of {} values != expected.  Values size: {} but output shape: [{}]"
+EXAMPLES = (
+    ("classify needs a signature of its own", "POST", "/v1/models/plain:classify", {"examples": [{"x": 1}]},
+     error(400, "Expected classification signature method_name to be tensorflow/serving/classify. Was: tensorflow/serving/predict")),
+    ("regress needs a signature of its own", "POST", "/v1/models/plain:regress", {"examples": [{"x": 1}]},
+     error(400, "Expected regression signature method_name to be tensorflow/serving/regress. Was: tensorflow/serving/predict")),
+    ("classify of an unknown model", "POST", "/v1/models/none:classify", {"examples": [{"x": 1}]}, error(404, "Latest(none)")),
+    ("classify: pairs of labels and scores", "POST", ROWS, examples({"a": 1.5, "b": 2}, signature="pairs"), results(pair(3.0, 4.0))),
+    ("classify: several examples", "POST", ROWS, examples(*({"a": i / 2, "b": i} for i in range(9)), signature="pairs"), results(*(pair(float(i), 2.0 * i) for i in range(9)))),
+    ("classify: without labels they are empty", "POST", ROWS, examples({"x": [1.5, -2.0]}, signature="all"), results([["", 3.0], ["", -4.0]])),
+    ("classify: the best ones", "POST", ROWS, examples({"a": 1.5, "b": 2}, {"a": 3.5, "b": 2}, signature="best"), results([["high", 4.0]], [["low", 7.0]])),
+    ("classify by the default signature", "POST", CHOSEN, examples({"x": [1.0, 2.0]}), results(pair(2.0, 4.0))),
+    ("classify: no signature's name is the default", "POST", CHOSEN, examples({"x": [1.0, 2.0]}, signature=""), results(pair(2.0, 4.0))),
+    ("classify: keys in any order", "POST", ROWS, '{"examples": [{"a": 1.0}], "context": {"b": 3}, "signature_name": "pairs"}', results(pair(2.0, 6.0))),
+    ("classify asks a version", "POST", "/v1/models/rows/versions/1:classify", examples({"a": 1.0}, signature="pairs"), results(pair(2.0, 14.0))),
+    ("classify asks an unknown version", "POST", "/v1/models/rows/versions/9:classify", examples({"a": 1.0}, signature="pairs"), error(404, "Specific(rows, 9)")),
+    ("regress: a number for each example", "POST", "/v1/models/examples:regress", examples(EXAMPLE_ROW, EXAMPLE_ROW, signature="regress"),
+     (200, lambda found: set(found) == {"results"} and len(found["results"]) == 2 and all(each in (0.0, 1.0, 2.0, 3.0) for each in found["results"]))),
+    ("classify: several inputs", "POST", "/v1/models/examples:classify", examples(EXAMPLE_ROW, signature="classify"),
+     (200, lambda found: [label for label, _ in found["results"][0]] == ["no", "yes"] and has_scores([score for _, score in found["results"][0]]))),
+    ("a default for a feature that is missing", "POST", ROWS, examples({"a": 1.0}, signature="pairs"), results(pair(2.0, 14.0))),
+    ("a default of several numbers", "POST", ROWS, examples({}, signature="whole"), results([["", 2.0], ["", 4.0]])),
+    ("a feature that is missing, without a default", "POST", ROWS, examples({"b": 1}, signature="pairs"),
+     error(400, "Name: <unknown>, Feature: a (data type: float) is required but could not be found.")),
+    ("an empty list is a feature that is missing", "POST", ROWS, examples({"a": 1.0, "b": []}, signature="pairs"), results(pair(2.0, 14.0))),
+    ("a feature that the signature has not", "POST", ROWS, examples({"a": 1.0, "c": "text", "d": [1.5, 2.5]}, signature="pairs"), results(pair(2.0, 14.0))),
+    ("the context is every example's", "POST", ROWS, examples({"a": 1.0}, {"a": 2.0}, signature="pairs", context={"b": 3}), results(pair(2.0, 6.0), pair(4.0, 6.0))),
+    ("an example's own feature comes before the context's", "POST", ROWS, examples({"a": 1.0, "b": 5}, {"a": 2.0}, signature="pairs", context={"b": 3}), results(pair(2.0, 10.0), pair(4.0, 6.0))),
+    ("a number alone is a list of it", "POST", ROWS, examples({"a": [1.0], "b": [2]}, signature="pairs"), results(pair(2.0, 4.0))),
+    ("true and false are whole numbers", "POST", ROWS, examples({"a": 1.0, "b": True}, signature="pairs"), results(pair(2.0, 2.0))),
+    ("an exponent makes a float", "POST", ROWS, '{"signature_name": "pairs", "examples": [{"a": 1e1}]}', results(pair(20.0, 14.0))),
+    ("NaN and Infinity are floats", "POST", ROWS, '{"signature_name": "all", "examples": [{"x": [NaN, -Infinity]}]}',
+     (200, lambda found: math.isnan(found["results"][0][0][1]) and found["results"][0][1][1] == -math.inf)),
+    ("a whole number for a float", "POST", ROWS, examples({"a": 1.5}, {"a": 1}, signature="pairs"), error(400, NO_TYPE.format("a", 1, "int64", "float"))),
+    ("a float for a whole number", "POST", ROWS, examples({"a": 1.5, "b": 2.0}, signature="pairs"), error(400, NO_TYPE.format("b", 0, "float", "int64"))),
+    ("a text for a float", "POST", ROWS, examples({"a": "1.5"}, signature="pairs"), error(400, NO_TYPE.format("a", 0, "string", "float"))),
+    ("more numbers than the feature has", "POST", ROWS, examples({"x": [1.0, 2.0, 3.0]}, signature="all"), error(400, NO_COUNT.format("x", "float", 3, "2"))),
+    ("fewer numbers than the feature has", "POST", ROWS, examples({"x": 1.0}, signature="all"), error(400, NO_COUNT.format("x", "float", 1, "2"))),
+    ("numbers of several kinds", "POST", ROWS, examples({"x": [1.5, 2]}, signature="all"), error(400, "Unexpected element type in feature: x expecting type: float")),
+    ("several kinds in a feature that the signature has not", "POST", ROWS, examples({"a": 1.0, "c": [1, "x"]}, signature="pairs"), error(400, "Unexpected element type in feature: c expecting type: int64")),
+    ("null in an example", "POST", ROWS, examples({"a": None}, signature="pairs"), error(400, "Feature: a has element with unexpected JSON type: Null")),
+    ("lists in a list", "POST", ROWS, examples({"x": [[1.0, 2.0]]}, signature="all"), error(400, "Feature: x has element with unexpected JSON type: Array")),
+    ("an object in an example", "POST", ROWS, examples({"a": {"x": 1}}, signature="pairs"), error(400, "Feature: a has element with unexpected JSON type: Object")),
+    ("whole numbers beyond int64", "POST", ROWS, examples({"b": 1 << 63}, signature="pairs"), error(400, "Feature: b has uint64 element. Only int64 is supported.")),
+    ("floats beyond the type", "POST", ROWS, '{"signature_name": "pairs", "examples": [{"a": 1e39}]}', error(400, "Feature: a has an element that is 1e39, which is no number of type float32")),
+    ("no examples", "POST", ROWS, {"signature_name": "pairs"}, error(400, "key 'examples' is expected and was not found")),
+    ("examples are a list", "POST", ROWS, {"signature_name": "pairs", "examples": {"a": 1.0}}, error(400, "Expecting 'examples' value to be an list/array")),
+    ("an empty list of examples", "POST", ROWS, examples(signature="pairs"), error(400, "'examples' value is an empty array")),
+    ("an example is an object", "POST", ROWS, examples(1.5, signature="pairs"), error(400, "Example must be JSON object but got JSON Number")),
+    ("a context is an object", "POST", ROWS, examples({"a": 1.0}, signature="pairs", context=[1]), error(400, "Example must be JSON object but got JSON Array")),
+    ("a signature's name is a text", "POST", ROWS, examples({"a": 1.0}, signature=1), error(400, "'signature_name' key must be a string value.")),
+    ("classify by an unknown signature", "POST", ROWS, examples({"a": 1.0}, signature="x"), error(400, "No signature was found with the name: x")),
+    ("regress by a signature of classify", "POST", "/v1/models/rows:regress", examples({"a": 1.0}, signature="pairs"),
+     error(400, "Expected regression signature method_name to be tensorflow/serving/regress. Was: tensorflow/serving/classify")),
+    ("classify by a signature of regress", "POST", "/v1/models/examples:classify", examples(EXAMPLE_ROW, signature="regress"), error(400, "Was: tensorflow/serving/regress")),
+    ("examples twice", "POST", ROWS, '{"signature_name": "pairs", "examples": [{"a": 1.0}], "examples": []}', error(400, "'examples' is given twice")),
+    ("a feature twice: the last one", "POST", ROWS, '{"signature_name": "pairs", "examples": [{"a": "x", "a": 1.0}]}', results(pair(2.0, 14.0))),
+    ("examples of bytes: a text", "POST", "/v1/models/texts:classify", examples({"text": "AB"}, signature="classify"), results([["", 130.0], ["", 132.0]])),
+    ("examples of bytes: b64", "POST", "/v1/models/texts:classify", examples({"text": {"b64": "AgM="}}, {"text": [{"b64": "fw=="}]}, signature="classify"),
+     results([["", 4.0], ["", 6.0]], [["", 254.0], ["", 0.0]])),
+    ("examples of bytes: the default", "POST", "/v1/models/texts:classify", examples({}, signature="classify"), results([["", 130.0], ["", 0.0]])),
+    ("examples of bytes: what is no b64", "POST", "/v1/models/texts:classify", examples({"text": {"b64": "*"}}, signature="classify"), error(400, "unable to base64 decode")),
+    ("examples of bytes: two texts", "POST", "/v1/models/texts:classify", examples({"text": ["a", "b"]}, signature="classify"), error(400, NO_COUNT.format("text", "bytes", 2, ""))),
+    ("examples of bytes: a text that is too long", "POST", "/v1/models/texts:classify", examples({"text": "abc"}, signature="classify"), error(400, "has a text of 3 bytes, expected at most 2")),
+    ("classify is a POST", "GET", ROWS, None, error(400, "Malformed request: GET")),
+    ("classify: no JSON", "POST", ROWS, "x", error(400, "JSON Parse error")),
+    ("classify: the model has failed", "POST", ROWS, examples({"a": -500.0}, signature="pairs"), error(500, "the first number is -500")),
+    ("predict of serialized examples", "POST", PLAIN.replace("plain", "rows"), {"signature_name": "pairs", "instances": [b64(example_proto(a=[1.5], b=[2])), {"inputs": b64(example_proto(a=[2.5]))}]},
+     (200, {"predictions": [{"classes": ["low", "high"], "scores": [3.0, 4.0]}, {"classes": ["low", "high"], "scores": [5.0, 14.0]}]})),
+    ("predict of serialized examples by columns", "POST", PLAIN.replace("plain", "rows"), {"signature_name": "pairs", "inputs": {"inputs": [b64(example_proto(a=[1.5], b=[2]))]}},
+     (200, {"outputs": {"classes": [["low", "high"]], "scores": [[3.0, 4.0]]}})),
+    ("predict of serialized examples without labels", "POST", PLAIN.replace("plain", "rows"), {"signature_name": "all", "instances": [b64(example_proto(x=[1.5, 2.0]))]}, (200, {"predictions": [[3.0, 4.0]]})),
+    ("predict of what is no example", "POST", PLAIN.replace("plain", "rows"), {"signature_name": "pairs", "instances": [b64(b"\x0a\xff")]}, error(400, "Could not parse example input, at index 0")),
+    ("predict of tensors beside a default signature of examples", "POST", PLAIN.replace("plain", "chosen"), {"signature_name": "predict", "instances": [[1, 2]]}, (200, {"predictions": [[2.0, 4.0]]})),
+    ("metadata have all signatures", "GET", "/v1/models/chosen/metadata", None, (200, {"model_spec": {"name": "chosen", "signature_name": "", "version": "1"}, "metadata": {"signature_def": {"signature_def": {
+        "predict": {"inputs": {"x": signature("x", [2])}, "outputs": {"y": signature("y", [2])}, "method_name": "tensorflow/serving/predict"},
+        "serving_default": {"inputs": {"inputs": string_tensor("inputs")}, "outputs": {"classes": string_tensor("classes", 2), "scores": signature("scores", [2])},
+                            "method_name": "tensorflow/serving/classify"}}}}})),
+    ("a signature that does not fit is the version's error", "GET", "/v1/models/wrong", None,
+     (200, lambda found: "the signature 'classify' has 1 labels for the 2 scores of 'y'" in found["model_version_status"][0]["status"]["error_message"])),
+)
 
 # Each rule: what the page says, the request, and the status and body of the answer. A body is compared as a whole, or asked by a function.
 TENSORFLOW = (
@@ -129,11 +248,7 @@ TENSORFLOW = (
     ("bytes: a text is its UTF-8", "POST", TEXTS, {"instances": ["a", "\u00e9"]}, (200, {"predictions": [[194.0, 0.0], [390.0, 338.0]]})),
     ("bytes: what is no b64", "POST", TEXTS, {"instances": [{"b64": "*"}]}, error(400, "unable to base64 decode")),
     ("bytes: numbers", "POST", TEXTS, {"instances": [[1, 2]]}, error(400, "expected a text, or {\"b64\": \"...\"}")),
-    ("classify needs a signature of its own", "POST", "/v1/models/plain:classify", {"examples": [{"x": 1}]},
-     error(400, "Expected classification signature method_name to be tensorflow/serving/classify. Was: tensorflow/serving/predict")),
-    ("regress needs a signature of its own", "POST", "/v1/models/plain:regress", {"examples": [{"x": 1}]},
-     error(400, "Expected regression signature method_name to be tensorflow/serving/regress. Was: tensorflow/serving/predict")),
-    ("classify of an unknown model", "POST", "/v1/models/none:classify", {"examples": [{"x": 1}]}, error(404, "Latest(none)")),
+    *EXAMPLES,
     ("predict is a POST", "GET", PLAIN, None, error(400, "Malformed request: GET")),
     ("status is a GET", "POST", "/v1/models/plain", {}, error(400, "Malformed request: POST")),
     ("metadata are a GET", "POST", "/v1/models/plain/metadata", {}, error(400, "Malformed request: POST")),

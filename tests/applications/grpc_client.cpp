@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A client of both services of gRPC, for check_grpc.py.
 //
-//     grpc_client ADDRESS calls CLASS SCORE SCORE    all calls, and their errors; the numbers are those that REST
-//     answers grpc_client ADDRESS refused STATUS             a call of the model that ends with this status grpc_client
-//     ADDRESS load                       calls on four threads, and a stream, until the server ends
+//     grpc_client ADDRESS calls CLASS SCORE SCORE       all calls, and their errors; the numbers are those that REST
+//     answers grpc_client ADDRESS examples CLASS SCORE SCORE    calls with examples, of a model with signatures of them
+//     grpc_client ADDRESS refused STATUS                a call of the model that ends with this status
+//     grpc_client ADDRESS load                          calls on four threads, a stream, and health, until the server
+//     ends
 //
 // The environment has GRPC_CLIENT_TOKEN, a bearer token, and GRPC_CLIENT_CA, a file of certificates, if they are used.
+#include "health.grpc.pb.h"
 #include "kserve.grpc.pb.h"
 #include "tensorflow_serving.grpc.pb.h"
 
@@ -46,10 +49,12 @@ struct client {
   explicit client(std::shared_ptr<grpc::Channel> const& channel)
       : prediction(api::PredictionService::NewStub(channel)),
         model(api::ModelService::NewStub(channel)),
-        inference(kserve::GRPCInferenceService::NewStub(channel)) {}
+        inference(kserve::GRPCInferenceService::NewStub(channel)),
+        health(grpc::health::v1::Health::NewStub(channel)) {}
   std::unique_ptr<api::PredictionService::Stub> prediction;
   std::unique_ptr<api::ModelService::Stub> model;
   std::unique_ptr<kserve::GRPCInferenceService::Stub> inference;
+  std::unique_ptr<grpc::health::v1::Health::Stub> health;
 };
 
 void prepare(grpc::ClientContext& context) {
@@ -412,6 +417,132 @@ void check_server(client& to) {
                           counts.model_stats_size() == 1 && counts.model_stats(0).inference_count() > 40);
 }
 
+/// Health, which needs no token.
+void check_health(client& to) {
+  namespace health = grpc::health::v1;
+  using stub = health::Health::Stub;
+  health::HealthCheckRequest request;
+  health::HealthCheckResponse response;
+  for (auto const* const name : {"", "inference.GRPCInferenceService", "tensorflow.serving.PredictionService"}) {
+    request.set_service(name);
+    response.Clear();
+    check("health",
+          ask(*to.health, &stub::Check, request, response).ok() &&
+              response.status() == health::HealthCheckResponse::SERVING,
+          name);
+  }
+  request.set_service("none");
+  expect("health of no service", ask(*to.health, &stub::Check, request, response), StatusCode::NOT_FOUND, "'none'");
+  for (auto const* const name : {"", "none"}) {
+    request.set_service(name);
+    grpc::ClientContext context;
+    auto const stream = to.health->Watch(&context, request);
+    check("watched health",
+          stream->Read(&response) && response.status() == (name[0] == 'n' ? health::HealthCheckResponse::SERVICE_UNKNOWN
+                                                                          : health::HealthCheckResponse::SERVING));
+    context.TryCancel();
+    check("the end of watching", stream->Finish().error_code() == StatusCode::CANCELLED);
+  }
+}
+
+/// The example of check_serve.py's row, in bytes as clients of TensorFlow Serving send it, or a part of it.
+std::string example(bool has_pixels = true, bool has_size = true) {
+  tf::Example result;
+  auto& features = *result.mutable_features()->mutable_feature();
+  for (int const each : pixels)
+    if (has_pixels) features["pixels"].mutable_float_list()->add_value(static_cast<float>(each));
+  for (double const each : size)
+    if (has_size) features["size"].mutable_float_list()->add_value(static_cast<float>(each));
+  features["other"].mutable_bytes_list()->add_value("no feature of the signature");
+  return result.SerializeAsString();
+}
+
+template <class Request>
+Request of_signature(char const* signature) {
+  Request request;
+  request.mutable_model_spec()->set_name("scores");
+  request.mutable_model_spec()->set_signature_name(signature);
+  return request;
+}
+
+void check_examples(client& to, scores const& expected) {
+  using stub = api::PredictionService::Stub;
+  auto const is_expected = [&](api::Classifications const& found) {
+    return found.classes_size() == 2 && found.classes(0).label() == "no" && found.classes(0).score() == expected[1] &&
+           found.classes(1).label() == "yes" && found.classes(1).score() == expected[2];
+  };
+  auto classify = of_signature<api::ClassificationRequest>("classify");
+  for (int i = 0; i < 3; ++i) classify.mutable_input()->mutable_example_list()->add_examples(example());
+  api::ClassificationResponse classes;
+  auto status = ask(*to.prediction, &stub::Classify, classify, classes);
+  check("classify", status.ok() && classes.result().classifications_size() == 3, status.error_message());
+  for (auto const& each : classes.result().classifications()) check("classified", is_expected(each));
+  check("classify's signature",
+        classes.model_spec().signature_name() == "classify" && classes.model_spec().version().value() == 1);
+  auto regress = of_signature<api::RegressionRequest>("regress");
+  auto& list = *regress.mutable_input()->mutable_example_list_with_context();
+  list.set_context(example(false, true));
+  list.add_examples(example(true, false));
+  api::RegressionResponse values;
+  status = ask(*to.prediction, &stub::Regress, regress, values);
+  check("regress",
+        status.ok() && values.result().regressions_size() == 1 && values.result().regressions(0).value() == expected[0],
+        status.error_message());
+  api::MultiInferenceRequest several;
+  *several.mutable_input() = classify.input();
+  for (auto const* const name : {"classify", "regress"}) {
+    auto& task = *several.add_tasks();
+    task.set_method_name(std::string("tensorflow/serving/") + name);
+    task.mutable_model_spec()->set_name("scores");
+    task.mutable_model_spec()->set_signature_name(name);
+  }
+  api::MultiInferenceResponse results;
+  status = ask(*to.prediction, &stub::MultiInference, several, results);
+  check("several tasks",
+        status.ok() && results.results_size() == 2 &&
+            results.results(0).classification_result().classifications_size() == 3 &&
+            results.results(1).regression_result().regressions(2).value() == expected[0],
+        status.error_message());
+  auto predict = of_signature<api::PredictRequest>("classify");
+  add(predict, "inputs", tf::DT_STRING, {1}).add_string_val(example());
+  api::PredictResponse outputs;
+  status = ask(*to.prediction, &stub::Predict, predict, outputs);
+  check("predict of examples",
+        status.ok() && outputs.outputs().at("classes").string_val(1) == "yes" &&
+            outputs.outputs().at("scores").float_val(1) == expected[2],
+        status.error_message());
+
+  // Wrong ones.
+  auto const refused = [&](char const* what, auto const& request, std::string_view text) {
+    expect(what, ask(*to.prediction, &stub::Classify, request, classes), StatusCode::INVALID_ARGUMENT, text);
+  };
+  auto wrong = of_signature<api::ClassificationRequest>("classify");
+  refused("no examples", wrong, "Input is empty.");
+  wrong.mutable_input()->mutable_example_list()->add_examples(example(false, true));
+  refused("a feature that is missing", wrong, "Feature: pixels (data type: float) is required but could not be found.");
+  // Each beginning of an example, and each with another byte: an answer or an error of the example, whatever it is.
+  auto const whole = example();
+  for (std::size_t i = 0; i < whole.size(); ++i) {
+    auto changed = whole;
+    changed[i] = static_cast<char>(changed[i] ^ 0x15);
+    for (auto const& bytes : {whole.substr(0, i), changed}) {
+      wrong.mutable_input()->mutable_example_list()->set_examples(0, bytes);
+      auto const found = ask(*to.prediction, &stub::Classify, wrong, classes);
+      check("a damaged example", found.ok() || found.error_code() == StatusCode::INVALID_ARGUMENT,
+            std::to_string(i) + " " + found.error_message());
+    }
+  }
+  wrong.mutable_input()->mutable_example_list()->set_examples(0, whole.substr(0, whole.size() - 1));
+  refused("a cut example", wrong, "Could not parse example input, at index 0");
+  wrong.mutable_model_spec()->set_signature_name("regress");
+  refused("another method", wrong, "to be tensorflow/serving/classify. Was: tensorflow/serving/regress");
+  wrong.mutable_model_spec()->set_signature_name("none");
+  refused("no signature", wrong, "No signature was found with the name: none");
+  several.mutable_tasks(1)->mutable_model_spec()->set_signature_name("other");
+  expect("other features", ask(*to.prediction, &stub::MultiInference, several, results), StatusCode::INVALID_ARGUMENT,
+         "Input tensor must be the same for all Signatures.");
+}
+
 /// Calls until the server ends. Each call is answered, or refused as by a server that is no longer there. gRPC's
 /// library cancels a call that comes between the server's end and the client's notice of it.
 void load(client& to) {
@@ -439,7 +570,14 @@ void load(client& to) {
   prepare(context);
   auto const stream = to.inference->ModelStreamInfer(&context);
   kserve::ModelStreamInferResponse part;
+  grpc::ClientContext watching;
+  auto const health = to.health->Watch(&watching, {});
+  grpc::health::v1::HealthCheckResponse now;
+  check("health before the end", health->Read(&now) && now.status() == grpc::health::v1::HealthCheckResponse::SERVING);
   while (stream->Write(infer_request()) && stream->Read(&part)) ++streamed;
+  while (health->Read(&now))
+    check("health at the end", now.status() == grpc::health::v1::HealthCheckResponse::NOT_SERVING);
+  check("the end of health", health->Finish().error_code() == StatusCode::UNAVAILABLE);
   auto const end = stream->Finish().error_code();
   check("the stream's end", end == StatusCode::UNAVAILABLE || end == StatusCode::CANCELLED, std::to_string(end));
   for (auto& each : callers) each.join();
@@ -469,6 +607,11 @@ int main(int count, char** arguments) {
     check_models(to);
     check_infer(to, expected);
     check_server(to);
+    check_health(to);
+  } else if (what == "examples") {
+    scores expected;
+    for (int i = 3; i < count; ++i) expected.push_back(std::strtof(arguments[i], nullptr));
+    check_examples(to, expected);
   } else if (what == "refused" && count == 4) {
     api::PredictResponse response;
     auto const status = ask(*to.prediction, &api::PredictionService::Stub::Predict, predict_request(), response);

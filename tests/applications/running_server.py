@@ -181,23 +181,41 @@ def make_version(base, number, last_weights=()):
     beside.rename(base / str(number))
 
 
+CLASSIFY, REGRESS = ({"method_name": f"tensorflow/serving/{method}"} for method in ("classify", "regress"))
+TWO_FEATURES = [{"name": "a"}, {"name": "b", "dtype": "DT_INT64", "default_value": 7}]
+SIGNATURES = {
+    "examples": {"classify": {**CLASSIFY, "scores": "scores", "labels": ["no", "yes"]}, "regress": {**REGRESS, "output": "class"},
+                 "other": {**REGRESS, "output": "class", "features": [{"name": "pixels", "dtype": "DT_INT64"}, {"name": "size"}]}},
+    "rows": {"all": CLASSIFY, "best": {**CLASSIFY, "labels": ["low", "high"], "top": 1, "features": TWO_FEATURES},
+             "pairs": {**CLASSIFY, "labels": ["low", "high"], "features": TWO_FEATURES},
+             "whole": {**CLASSIFY, "features": [{"name": "x", "dtype": "DT_INT64", "default_value": [1, 2]}]}},
+    "chosen": {"serving_default": {**CLASSIFY, "labels": ["low", "high"]}},
+    "texts": {"classify": {**CLASSIFY, "features": [{"name": "text", "default_value": [65]}]}},
+    "wrong": {"classify": {**CLASSIFY, "labels": ["one"]}},
+}
+
+
 def make_plain_models(scratch):
     """A configuration file of models for the tables of rules: `plain`, whose y is twice its x, two numbers a sample (plain_application.c),
-    versions 1 and 2, the label stable for 1; `texts`, the same with bytes; `scores`; `broken`, which cannot be loaded."""
+    versions 1 and 2, the label stable for 1; `texts`, the same with bytes; `scores`; `broken`, which cannot be loaded. With signatures of
+    examples: `examples`, which is scores; `rows` and `chosen`, which are plain; texts; and `wrong`, whose signature does not fit."""
     here, application = pathlib.Path(__file__).resolve(), scratch / "application.so"
     subprocess.run([os.environ.get("CXX", "c++"), "-x", "c", "-std=c11", "-O1", "-fPIC", "-shared", "-I", here.parents[2] / "include", "-o", application,
                     here.with_name("plain_application.c")], check=True, timeout=60)
-    for version in "plain/1", "plain/2", "texts/1", "broken/1":
+    for version in "plain/1", "plain/2", "texts/1", "broken/1", "rows/1", "chosen/1", "wrong/1", "examples/1":
         folder = scratch / version
         folder.mkdir(parents=True)
         shutil.copy(application, folder)
         shutil.copy(FOLDER / "scores" / "weights.safetensors", folder)
     (scratch / "broken" / "1" / "application.so").write_text("nothing")
+    shutil.copy(FOLDER / "scores" / "application.so", scratch / "examples" / "1")
+    for name, signatures in SIGNATURES.items():
+        (scratch / name / "1" / "application.json").write_text(json.dumps({"signatures": signatures}))
     (scratch / "texts" / "config.pbtxt").write_text('input { name: "x" data_type: TYPE_STRING dims: [ 1 ] }')
     config = scratch / "models.config"
     config.write_text("model_config_list {\n" + "".join(f'  config {{ name: "{name}" base_path: "{folder}" {more} }}\n' for name, folder, more in (
         ("plain", scratch / "plain", 'model_version_policy { all {} } version_labels { key: "stable" value: 1 }'), ("texts", scratch / "texts", ""),
-        ("scores", FOLDER / "scores", ""), ("broken", scratch / "broken", ""))) + "}\n")
+        ("scores", FOLDER / "scores", ""), *((name, scratch / name, "") for name in ("broken", "rows", "chosen", "wrong", "examples")))) + "}\n")
     return config
 
 

@@ -61,6 +61,26 @@ void several_sizes(trainer& model, sc::predictor<mlp, sc::inference{.batch_size 
   sc::serving::embedded_runtime runtime(sc::serving::allow_batch_sizes<1, 8, 32>(std::move(predictor)));
 }
 
+struct house : sc::functional<house> {
+  static constexpr auto build(auto& model) {
+    auto x = model.input({3}, "x");
+    return sc::outputs(dense(1)(x), dense(3, sc::softmax)(x));
+  }
+};
+
+void examples(sc::predictor<house, inference>& model) {
+  auto run = model.export_for_ipu_serving(
+      "houses/1",
+      {.batch_size = 8,
+       .output_names = {"price", "kind"},
+       .signatures = {{"price", sc::regression{.output = "price"}},
+                      {"kind", sc::classification{.scores = "kind", .labels = {"flat", "house", "farm"}, .top = 2}},
+                      {"by_feature", sc::regression{.output = "price",
+                                                    .features = {{.name = "rooms", .dtype = "DT_INT64"},
+                                                                 {.name = "area"},
+                                                                 {.name = "garden", .default_value = {0}}}}}}});
+}
+
 }  // namespace serving
 
 namespace saving {

@@ -2,7 +2,10 @@
 // Feeds arbitrary bytes to the exchange of a connection, as a client could send them. The first byte chooses how they
 // are cut, the second the limits. Fails: answers that depend on how the bytes were cut, an answer after one that closes
 // the connection or to bytes that belong to no request, text that is no answer, a body that is larger than it may be,
-// bytes that count for ever.
+// bytes that count for ever. With bit 3 of the second byte, they go to the readers of examples, of JSON and of
+// protobuf. Fails: another error than a client's, inputs of another size, a context that is read otherwise than an
+// example.
+#include "serve/examples/json_examples.hpp"
 #include "serve/http/http_session.hpp"
 
 #include <algorithm>
@@ -11,6 +14,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
+#include <cstring>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <string>
@@ -122,6 +127,63 @@ class connection {
   std::optional<tool::http_session> session_{rules_};
 };
 
+/// The inputs that `read` makes of a model with two inputs, the second one of bytes; none if it refuses the bytes.
+template <class Read>
+std::optional<std::vector<std::vector<float>>> inputs_of(Read const& read) {
+  using kind = tool::bound_feature::kind;
+  static stagecraft::serving::servable_description const known{
+      .inputs = {{"x", {4}}, {.name = "t", .shape = {8}, .is_bytes = true}}, .outputs = {{"y", {3}}}};
+  static tool::bound_signature const signature{
+      .classifies = true,
+      .classes = 3,
+      .features = {{.name = "a", .size = 3, .shape = {3}},
+                   {.name = "b", .type = kind::integers, .first = 3, .size = 1, .default_value = {7}},
+                   {.name = "t", .type = kind::bytes, .input = 1, .size = 8, .default_value = std::vector<float>(8)}}};
+  constexpr std::size_t most = 100000;
+  std::atomic<std::size_t> in_flight = 0;
+  std::optional<std::vector<std::vector<float>>> result;
+  {
+    tool::counted_bytes counted(in_flight);
+    tool::example_inputs examples(signature, known, counted, most);
+    try {
+      read(examples);
+      require(examples.samples > 0 && in_flight <= most);
+      for (std::size_t i = 0; i < known.inputs.size(); ++i)
+        require(std::ssize(examples.inputs[i]) == examples.samples * known.inputs[i].size());
+      result = std::move(examples.inputs);
+    } catch (tool::http_error const& why) {
+      require(why.status == 400 || why.status == 413);
+    }
+  }
+  require(in_flight == 0);
+  return result;
+}
+
+bool same_bits(std::vector<float> const& one, std::vector<float> const& other) {
+  return one.size() == other.size() && (one.empty() || std::memcmp(one.data(), other.data(), one.size() * 4) == 0);
+}
+
+void read_examples(std::string_view text) {
+  for (bool const is_serialized : {false, true})
+    (void)inputs_of([&](tool::example_inputs& to) {
+      tool::json_reader::read_all(text, [&](tool::json_reader& reader) {
+        tool::request_keys keys;
+        keys.read(reader);
+        if (is_serialized)
+          (void)tool::read_serialized_examples(reader, keys, to);
+        else
+          tool::read_examples(reader, keys, to);
+      });
+    });
+  auto const example = inputs_of([&](tool::example_inputs& to) { to.read(text); });
+  auto const context = inputs_of([&](tool::example_inputs& to) {
+    to.read_context(text);
+    to.read("");
+  });
+  require(example.has_value() == context.has_value());
+  for (std::size_t i = 0; example && i < example->size(); ++i) require(same_bits((*example)[i], (*context)[i]));
+}
+
 bool mentions(std::vector<std::string> const& answers, std::string_view text) {
   return std::any_of(answers.begin(), answers.end(),
                      [&](std::string const& each) { return each.find(text) != std::string::npos; });
@@ -132,6 +194,10 @@ bool mentions(std::vector<std::string> const& answers, std::string_view text) {
 extern "C" int LLVMFuzzerTestOneInput(std::uint8_t const* bytes, std::size_t size) {
   if (size < 2) return 0;
   std::string_view const text(reinterpret_cast<char const*>(bytes) + 2, size - 2);
+  if ((bytes[1] & 8) != 0) {
+    read_examples(text);
+    return 0;
+  }
   std::size_t const piece = 1 + bytes[0] % 64;
   std::size_t const most_head = (bytes[1] & 1) != 0 ? 300 : 2000, most_body = (bytes[1] & 2) != 0 ? 20 : 100000;
   std::size_t const most_in_flight = (bytes[1] & 4) != 0 ? 30 : 1000000;

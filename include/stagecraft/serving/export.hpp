@@ -10,6 +10,7 @@
 #include <stagecraft/io/bundle.hpp>
 #include <stagecraft/serving/application_file.hpp>
 #include <stagecraft/serving/application_options.hpp>
+#include <stagecraft/serving/detail/example_signatures.hpp>
 #include <stagecraft/serving/detail/export_folder.hpp>
 #include <stagecraft/serving/embedded_runtime.hpp>
 #include <stagecraft/training/export_options.hpp>
@@ -46,8 +47,10 @@ template <class Session>
   auto const wanted = iterations > 0 ? iterations : Session::described::training.steps_per_execution;
   io::write_export(place, io::contents_of(model), io::export_config(batch_size, wanted, options));
   io::compile_export(place, options);
+  serving::application_file const file(place);
+  serving::detail::check_signatures(options.signatures, file.description(), place);
   folder.keep();
-  return serving::embedded_runtime(serving::application_file(place).make_servable());
+  return serving::embedded_runtime(file.make_servable());
 }
 
 }  // namespace stagecraft::trainers

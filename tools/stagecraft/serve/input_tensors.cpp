@@ -164,6 +164,12 @@ void check_memory_size(std::string const& input, shared_part const& part, std::s
                             " bytes of shared memory, expected " + std::to_string(expected)};
 }
 
+bool is_better_score(float const* scores, std::size_t first, std::size_t second) noexcept {
+  bool const first_is_none = std::isnan(scores[first]), second_is_none = std::isnan(scores[second]);
+  if (first_is_none || second_is_none) return first_is_none == second_is_none ? first < second : second_is_none;
+  return scores[first] > scores[second] || (scores[first] == scores[second] && first < second);
+}
+
 std::vector<std::string> best_classes(std::vector<float> const& values, std::int64_t samples, std::int64_t count) {
   constexpr std::size_t most = 1000000;
   auto const size = values.size() / static_cast<std::size_t>(samples);
@@ -175,11 +181,7 @@ std::vector<std::string> best_classes(std::vector<float> const& values, std::int
     auto const* const own = values.data() + static_cast<std::size_t>(sample) * size;
     std::iota(order.begin(), order.end(), std::size_t{0});
     std::partial_sort(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(wanted), order.end(),
-                      [own](std::size_t a, std::size_t b) {
-                        bool const a_is_none = std::isnan(own[a]), b_is_none = std::isnan(own[b]);
-                        if (a_is_none || b_is_none) return a_is_none == b_is_none ? a < b : b_is_none;
-                        return own[a] > own[b] || (own[a] == own[b] && a < b);
-                      });
+                      [own](std::size_t a, std::size_t b) { return is_better_score(own, a, b); });
     for (std::size_t i = 0; i < wanted; ++i)
       texts.push_back(std::to_string(own[order[i]]) + ":" + std::to_string(order[i]));
   }

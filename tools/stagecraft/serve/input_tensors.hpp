@@ -104,6 +104,9 @@ class input_tensors {
 /// Throws http_error 400 if an input's part of shared memory has another size than its numbers.
 void check_memory_size(std::string const& input, shared_part const& part, std::size_t expected);
 
+/// True if the score at the first place comes before the one at the second in a list of the best ones: NaN is the
+/// lowest one, and of equal ones the first comes first.
+[[nodiscard]] bool is_better_score(float const* scores, std::size_t first, std::size_t second) noexcept;
 /// Triton's classification of each sample: the `count` highest values, "0.900000:3" with their indices, or as many as
 /// there are. NaN is the lowest one. Throws http_error 400 for a sample of more than a million numbers.
 [[nodiscard]] std::vector<std::string> best_classes(std::vector<float> const& values, std::int64_t samples,

@@ -189,6 +189,13 @@ bool json_reader::read_integer(std::int64_t& to) {
   return true;
 }
 
+bool json_reader::is_whole_number() {
+  if (next() != kind::number) return false;
+  for (std::string_view const word : {"-Infinity", "Infinity", "NaN"})
+    if (text_.substr(at_).starts_with(word)) return false;
+  return text_.substr(at_, end_of_number() - at_).find_first_of(".eE") == std::string_view::npos;
+}
+
 bool json_reader::refuse_number(std::string what) {
   failure_ = {.what = std::move(what), .is_number = true, .place = {}};
   return false;

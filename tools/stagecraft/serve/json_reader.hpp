@@ -54,6 +54,8 @@ class json_reader {
   [[nodiscard]] bool read_boolean();
   /// Reads a whole number; returns false, and reads nothing, if the next value is something else.
   [[nodiscard]] bool read_integer(std::int64_t& to);
+  /// True if the next value, a number, is written without a point, an exponent, and words.
+  [[nodiscard]] bool is_whole_number();
 
   /// The reason why a tensor was not read.
   struct failure {

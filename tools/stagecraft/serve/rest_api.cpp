@@ -2,12 +2,14 @@
 // TensorFlow Serving's REST API:
 // https://github.com/tensorflow/serving/blob/master/tensorflow_serving/g3doc/api_rest.md.
 #include "serve/api.hpp"
+#include "serve/examples/example_inputs.hpp"
+#include "serve/examples/examples_api.hpp"
+#include "serve/examples/json_examples.hpp"
 #include "serve/input_tensors.hpp"
 #include "serve/json_reader.hpp"
 #include "serve/tensor_json.hpp"
 
 #include <algorithm>
-#include <array>
 #include <optional>
 #include <utility>
 
@@ -24,8 +26,12 @@ std::string shape_text(std::vector<std::int64_t> const& shape) {
 /// Reads the samples of a request, by rows or by columns, as they come.
 class predict_request {
  public:
-  predict_request(std::vector<serving::tensor_spec> const& specs, counted_bytes& counted, std::size_t most)
-      : inputs(specs.size()), specs_(specs), counted_(counted), most_(most) {}
+  predict_request(served_version const& version, counted_bytes& counted, std::size_t most)
+      : inputs(version.description().inputs.size()),
+        specs_(version.description().inputs),
+        signatures_(*version.signatures),
+        counted_(counted),
+        most_(most) {}
 
   std::vector<std::vector<float>> inputs;
   std::int64_t samples = 0;
@@ -61,10 +67,9 @@ class predict_request {
     });
   }
 
-  static void check_signature(json_reader& reader) {
-    if (reader.next() == json_reader::kind::null) return reader.skip();
-    auto const name = reader.next() == json_reader::kind::text ? reader.read_text() : "?";
-    if (name != "serving_default" && !name.empty())
+  /// A signature of examples has been found before.
+  void check_signature(json_reader& reader) const {
+    if (auto const name = read_signature_name(reader); !signatures_.has(name))
       throw http_error{400, "Serving signature name: \"" + name + "\" not found in signature def"};
   }
 
@@ -186,14 +191,16 @@ class predict_request {
   }
 
   std::vector<serving::tensor_spec> const& specs_;
+  model_signatures const& signatures_;
   counted_bytes& counted_;
   std::size_t most_, bytes_ = 0;  ///< bytes_: of the numbers of texts
   bool has_columns_ = false;
 };
 
 http_response predict(server_state& state, served_version const& version, http_request& http) {
+  if (auto answer = predict_examples(state, version, http)) return *std::move(answer);
   auto const& known = version.description();
-  predict_request request(known.inputs, *http.counted, state.max_bytes_in_flight);
+  predict_request request(version, *http.counted, state.max_bytes_in_flight);
   request.read(http.body);
   std::string().swap(http.body);
   auto const samples = request.samples;
@@ -253,7 +260,8 @@ http_response status(server_state const& state, model_path const& path) {
   return {.body = std::move(writer.end().end()).text()};
 }
 
-void write_signature(json_writer& writer, std::vector<serving::tensor_spec> const& specs) {
+/// Writes inputs or outputs. A text is one element.
+void write_specs(json_writer& writer, std::vector<serving::tensor_spec> const& specs) {
   auto const write_length = [&](std::int64_t length) {
     writer.begin('{').key("size").value(std::to_string(length)).key("name").value("").end();
   };
@@ -268,8 +276,7 @@ void write_signature(json_writer& writer, std::vector<serving::tensor_spec> cons
         .key("dim")
         .begin('[');
     write_length(-1);
-    if (!spec.is_bytes)
-      for (auto const length : spec.shape) write_length(length);
+    for (auto const length : spec.shape) write_length(length);
     writer.end().key("unknown_rank").value(false).end().key("name").value(spec.name + ":0").end();
   }
   writer.end();
@@ -281,10 +288,17 @@ http_response metadata(std::string const& name, served_version const& version) {
   writer.begin('{').key("model_spec").begin('{').key("name").value(name).key("signature_name").value("");
   writer.key("version").value(std::to_string(version.number)).end();
   writer.key("metadata").begin('{').key("signature_def").begin('{').key("signature_def").begin('{');
-  writer.key("serving_default").begin('{').key("inputs");
-  write_signature(writer, known.inputs);
-  write_signature(writer.key("outputs"), known.outputs);
-  writer.key("method_name").value("tensorflow/serving/predict").end().end().end().end();
+  auto const write = [&](std::string_view of, std::vector<serving::tensor_spec> const& inputs,
+                         std::vector<serving::tensor_spec> const& outputs, std::string_view method) {
+    writer.key(of).begin('{').key("inputs");
+    write_specs(writer, inputs);
+    write_specs(writer.key("outputs"), outputs);
+    writer.key("method_name").value(method).end();
+  };
+  write(version.signatures->of_tensors(), visible_inputs(known), known.outputs, "tensorflow/serving/predict");
+  for (auto const& [key, signature] : version.signatures->of_examples())
+    write(key, signature_inputs(), signature_outputs(signature, known), signature.method_name());
+  writer.end().end().end();
   return {.body = std::move(writer.end()).text()};
 }
 
@@ -297,12 +311,8 @@ http_response answer_rest(server_state& state, http_request& request) {
   if (path.rest.empty() && reads) return status(state, path);
   if (path.rest == "/metadata" && reads) return metadata(path.model, find_version(state, path.model, path.version));
   if (path.rest == ":predict" && !reads) return predict(state, find_version(state, path.model, path.version), request);
-  for (auto const& [rest, method, kind] :
-       {std::array{":classify", "classify", "classification"}, std::array{":regress", "regress", "regression"}}) {
-    if (path.rest != rest || reads) continue;
-    (void)find_version(state, path.model, path.version);
-    throw http_error{400, no_examples_text(kind, method)};
-  }
+  if (bool const classifies = path.rest == ":classify"; (classifies || path.rest == ":regress") && !reads)
+    return answer_examples(state, find_version(state, path.model, path.version), request, classifies);
   throw http_error{400, "Malformed request: " + request.method + " " + request.path};
 }
 

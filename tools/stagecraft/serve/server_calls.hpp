@@ -4,6 +4,7 @@
 #pragma once
 
 #include "serve/http/counted_bytes.hpp"
+#include "serve/http/http_message.hpp"
 #include "serve/models/served_models.hpp"
 #include "serve/settings/request_traces.hpp"
 #include "serve/settings/server_log.hpp"
@@ -46,10 +47,17 @@ struct call_options {
   return number == 0 ? "Could not find any versions of model " + model
                      : "Could not find version " + std::to_string(number) + " of model " + model;
 }
-/// Its words for examples that come to a model whose signature is one of tensors, as an application's is.
-[[nodiscard]] inline std::string no_examples_text(std::string const& kind, std::string const& method) {
-  return "Expected " + kind + " signature method_name to be tensorflow/serving/" + method +
-         ". Was: tensorflow/serving/predict";
+/// The signature of examples that a request names, which may be empty. Throws http_error 400 with TensorFlow Serving's
+/// words if there is none, `missing` and its name, or if it is of another method.
+[[nodiscard]] inline bound_signature const& find_signature(
+    served_version const& version, std::string const& asked, bool classifies,
+    std::string const& missing = "No signature was found with the name: ") {
+  if (!version.signatures->has(asked)) throw http_error{400, missing + asked};
+  auto const* const found = version.signatures->find(asked);
+  if (found != nullptr && found->classifies == classifies) return *found;
+  throw http_error{400, std::string("Expected ") + (classifies ? "classification" : "regression") +
+                            " signature method_name to be tensorflow/serving/" + (classifies ? "classify" : "regress") +
+                            ". Was: " + (found == nullptr ? "tensorflow/serving/predict" : found->method_name())};
 }
 
 /// The models of a server and their calls. Any thread may call any function. Errors are http_error.
@@ -159,7 +167,7 @@ class rpc_front {
 /// The only symbol of the module. Keeps a reference to the calls. Throws file_error E5282 if the address cannot be
 /// listened to or the certificate is wrong, std::system_error if the system lacks threads.
 using rpc_front_maker = rpc_front* (*)(rpc_options const&, server_calls&);
-inline constexpr char const* rpc_front_symbol = "stagecraft_make_grpc_front_3";
+inline constexpr char const* rpc_front_symbol = "stagecraft_make_grpc_front_4";
 
 /// Loads the module of gRPC, and makes its front. Throws file_error E5280 if this program has no such module, E5281 if
 /// it cannot be loaded, and what the module throws.

@@ -68,6 +68,27 @@ class unfinished_export {
   bool was_there_, is_prepared_ = false;
 };
 
+/// The signatures of application.json, by their names: see docs/serving.md.
+[[nodiscard]] inline json signatures_json(std::vector<example_signature> const& signatures) {
+  auto result = json::object();
+  for (auto const& each : signatures) {
+    json one{{"method_name", each.classifies ? "tensorflow/serving/classify" : "tensorflow/serving/regress"}};
+    if (!each.output.empty()) one[each.classifies ? "scores" : "output"] = each.output;
+    if (!each.labels.empty()) one["labels"] = each.labels;
+    if (each.top != 0) one["top"] = each.top;
+    for (auto const& feature : each.features) {
+      json own{{"name", feature.name}};
+      if (!feature.input.empty()) own["input"] = feature.input;
+      if (!feature.dtype.empty()) own["dtype"] = feature.dtype;
+      if (!feature.shape.empty()) own["shape"] = feature.shape;
+      if (!feature.default_value.empty()) own["default_value"] = feature.default_value;
+      one["features"].push_back(std::move(own));
+    }
+    result[each.name] = std::move(one);
+  }
+  return result;
+}
+
 /// The content of application.json: how the model is run.
 [[nodiscard]] inline json export_config(int batch_size, int iterations, export_options const& options) {
   auto const header = options.processing_header.empty()
@@ -82,6 +103,7 @@ class unfinished_export {
               {"preprocessing_step", options.preprocessing_step},
               {"postprocessing_step", options.postprocessing_step}};
   if (!options.allowed_batch_sizes.empty()) config["allowed_batch_sizes"] = options.allowed_batch_sizes;
+  if (!options.signatures.empty()) config["signatures"] = signatures_json(options.signatures);
   return config;
 }
 

@@ -30,11 +30,13 @@ class grpc_front final : public rpc_front {
       : core_(options, calls),
         prediction_(make_prediction_service(core_)),
         model_(make_model_service(core_)),
-        inference_(make_inference_service(core_)) {
+        inference_(make_inference_service(core_)),
+        health_(make_health_service(core_)) {
     grpc::ServerBuilder builder;
     auto const host = options.host.find(':') == std::string::npos ? options.host : "[" + options.host + "]";
     builder.AddListeningPort(host + ":" + std::to_string(options.port), credentials(options), &port_);
-    for (auto* const each : {prediction_.get(), model_.get(), &inference_->service()}) builder.RegisterService(each);
+    for (auto* const each : {prediction_.get(), model_.get(), &inference_->service(), &health_->service()})
+      builder.RegisterService(each);
     builder.SetMaxReceiveMessageSize(length_of(options.max_message_bytes));
     builder.SetMaxSendMessageSize(-1);
     builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);  // or a taken port would be shared
@@ -81,13 +83,14 @@ class grpc_front final : public rpc_front {
       changes_.wait(lock, [this] { return is_asked_; });
     }
     inference_->end_streams();
+    health_->end_streams();
     server_->Shutdown();  // waits until all calls are answered
     has_stopped_ = true;
   }
 
   rpc_core core_;
   std::unique_ptr<grpc::Service> prediction_, model_;
-  std::unique_ptr<streaming_service> inference_;
+  std::unique_ptr<streaming_service> inference_, health_;
   int port_ = 0;
   std::unique_ptr<grpc::Server> server_;
   std::mutex mutex_;
@@ -101,7 +104,7 @@ class grpc_front final : public rpc_front {
 
 }  // namespace stagecraft::tool
 
-extern "C" [[gnu::visibility("default")]] stagecraft::tool::rpc_front* stagecraft_make_grpc_front_3(
+extern "C" [[gnu::visibility("default")]] stagecraft::tool::rpc_front* stagecraft_make_grpc_front_4(
     stagecraft::tool::rpc_options const& options, stagecraft::tool::server_calls& calls) {
   return new stagecraft::tool::grpc_front(options, calls);
 }

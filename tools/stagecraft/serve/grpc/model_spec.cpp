@@ -22,8 +22,8 @@ served_version find(server_calls& calls, bool has_spec, ModelSpec const& spec) {
   return calls.find(spec.name(), choice_of(spec));
 }
 
-void check_signature(std::string const& name) {
-  if (name.empty() || name == default_signature) return;
+void check_signature(served_version const& version, std::string const& name) {
+  if (version.signatures->has(name)) return;
   throw rpc_error{{grpc::StatusCode::FAILED_PRECONDITION, "Serving signature key \"" + name + "\" not found."}};
 }
 

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // TensorFlow Serving's PredictionService.
+#include "serve/examples/example_inputs.hpp"
+#include "serve/grpc/example_calls.hpp"
 #include "serve/grpc/model_spec.hpp"
 #include "serve/grpc/services.hpp"
 #include "serve/grpc/tensor_proto.hpp"
 #include "serve/input_tensors.hpp"
 #include "tensorflow_serving.grpc.pb.h"
 
-#include <algorithm>
-#include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -18,50 +19,12 @@ namespace {
 
 namespace api = tensorflow::serving;
 
-template <class Names, class NameOf>
-std::string joined(Names const& names, NameOf const& name_of) {
-  std::set<std::string> sorted;
-  for (auto const& each : names) sorted.insert(name_of(each));
-  std::string text;
-  for (auto const& each : sorted) text += (text.empty() ? "" : ",") + each;
-  return "{" + text + "}";
-}
-
-/// The place of an output of the filter. Throws http_error 400 with TensorFlow Serving's words.
-std::size_t place_of_wanted(std::vector<serving::tensor_spec> const& outputs, std::string const& name,
-                            std::vector<std::size_t> const& before) {
-  auto const found = std::find_if(outputs.begin(), outputs.end(), [&](auto const& one) { return one.name == name; });
-  if (found == outputs.end())
-    throw http_error{400, "output tensor alias not found in signature: " + name +
-                              " Outputs expected to be in the set " +
-                              joined(outputs, [](auto const& one) { return one.name; }) + "."};
-  auto const place = static_cast<std::size_t>(found - outputs.begin());
-  if (std::find(before.begin(), before.end(), place) != before.end())
-    throw http_error{400, "duplicate output tensor alias: " + name};
-  return place;
-}
-
-/// Throws http_error 400 with TensorFlow Serving's words if the request has more or fewer inputs than the model.
-void check_inputs(api::PredictRequest const& request, std::vector<serving::tensor_spec> const& inputs) {
-  if (request.inputs().size() == inputs.size()) return;
-  std::vector<std::string> extra, missing;
-  for (auto const& [name, tensor] : request.inputs())
-    if (std::none_of(inputs.begin(), inputs.end(), [&](auto const& one) { return one.name == name; }))
-      extra.push_back(name);
-  for (auto const& each : inputs)
-    if (!request.inputs().contains(each.name)) missing.push_back(each.name);
-  auto const same = [](std::string const& name) { return name; };
-  throw http_error{400, "input size does not match signature: " + std::to_string(request.inputs().size()) +
-                            "!=" + std::to_string(inputs.size()) + " len(" +
-                            joined(request.inputs(), [](auto const& one) { return one.first; }) + ") != len(" +
-                            joined(inputs, [](auto const& one) { return one.name; }) + "). Sent extra: " +
-                            joined(extra, same) + ". Missing but required: " + joined(missing, same) + "."};
-}
-
 void predict(rpc_call& call, api::PredictRequest const& request, api::PredictResponse& response) {
   auto const& spec = request.model_spec();
   auto const version = find(call.calls(), request.has_model_spec(), spec);
-  check_signature(spec.signature_name());
+  check_signature(version, spec.signature_name());
+  if (auto const* const signature = version.signatures->find(spec.signature_name()))
+    return predict_examples(call, version, *signature, request, response);
   auto const& known = version.description();
   check_inputs(request, known.inputs);
   input_tensors inputs(known.inputs);
@@ -77,9 +40,7 @@ void predict(rpc_call& call, api::PredictRequest const& request, api::PredictRes
     call.count_bytes(bytes);
   }
   inputs.check_all();
-  std::vector<std::size_t> wanted;
-  for (auto const& name : request.output_filter()) wanted.push_back(place_of_wanted(known.outputs, name, wanted));
-  for (std::size_t i = 0; request.output_filter().empty() && i < known.outputs.size(); ++i) wanted.push_back(i);
+  auto const wanted = places_of_wanted(request, known.outputs);
   auto const samples = inputs.samples;
   auto const outputs = call.calls().call(version, std::move(inputs.values), samples, call.counted(),
                                          {.time = call.time_left(), .sequence = {}, .parent = call.parent()});
@@ -88,7 +49,8 @@ void predict(rpc_call& call, api::PredictRequest const& request, api::PredictRes
     tensor.Clear();
     write_tensor(known.outputs[place], samples, outputs[place], tensor);
   }
-  write_spec(spec.name(), version.number, default_signature, *response.mutable_model_spec());
+  write_spec(spec.name(), version.number, std::string(model_signatures::name_of(spec.signature_name())),
+             *response.mutable_model_spec());
 }
 
 void write_metadata(rpc_call& call, api::GetModelMetadataRequest const& request,
@@ -103,35 +65,18 @@ void write_metadata(rpc_call& call, api::GetModelMetadataRequest const& request,
   auto const version = find(call.calls(), request.has_model_spec(), spec);
   auto const& known = version.description();
   api::SignatureDefMap signatures;
-  auto& signature = (*signatures.mutable_signature_def())[default_signature];
-  for (auto const& each : known.inputs) write_info(each, (*signature.mutable_inputs())[each.name]);
-  for (auto const& each : known.outputs) write_info(each, (*signature.mutable_outputs())[each.name]);
-  signature.set_method_name("tensorflow/serving/predict");
+  auto const write = [&](std::string_view name, std::vector<serving::tensor_spec> const& inputs,
+                         std::vector<serving::tensor_spec> const& outputs, std::string const& method) {
+    auto& to = (*signatures.mutable_signature_def())[std::string(name)];
+    for (auto const& each : inputs) write_info(each, (*to.mutable_inputs())[each.name]);
+    for (auto const& each : outputs) write_info(each, (*to.mutable_outputs())[each.name]);
+    to.set_method_name(method);
+  };
+  write(version.signatures->of_tensors(), visible_inputs(known), known.outputs, "tensorflow/serving/predict");
+  for (auto const& [name, own] : version.signatures->of_examples())
+    write(name, signature_inputs(), signature_outputs(own, known), own.method_name());
   (*response.mutable_metadata())[field].PackFrom(signatures);
   write_spec(spec.name(), version.number, "", *response.mutable_model_spec());
-}
-
-/// Refuses examples as TensorFlow Serving does for a model whose signature is one of tensors, as an application's is.
-void refuse_examples(rpc_call& call, bool has_spec, api::ModelSpec const& spec, std::string const& kind,
-                     std::string const& method) {
-  (void)find(call.calls(), has_spec, spec);
-  check_signature(spec.signature_name());
-  throw http_error{400, no_examples_text(kind, method)};
-}
-
-/// Refuses several tasks, by the first of them that TensorFlow Serving refuses for such a model.
-void refuse_tasks(rpc_call& call, api::MultiInferenceRequest const& request) {
-  if (request.tasks().empty()) throw http_error{400, "ModelSpec has no name specified."};
-  auto const& task = request.tasks(0);
-  auto const& spec = task.model_spec();
-  (void)find(call.calls(), true, spec);
-  if (!spec.signature_name().empty() && spec.signature_name() != default_signature)
-    throw http_error{400, "Requested signature not found in model graph: " + spec.signature_name()};
-  if (task.method_name() == "tensorflow/serving/classify")
-    throw http_error{400, no_examples_text("classification", "classify")};
-  if (task.method_name() == "tensorflow/serving/regress")
-    throw http_error{400, no_examples_text("regression", "regress")};
-  throw http_error{501, "Unsupported signature method_name: " + task.method_name()};
 }
 
 class prediction_service final : public api::PredictionService::CallbackService {
@@ -149,21 +94,21 @@ class prediction_service final : public api::PredictionService::CallbackService 
     return answer_now(core_, context, true, [=](rpc_call& call) { write_metadata(call, *request, *response); });
   }
   grpc::ServerUnaryReactor* Classify(grpc::CallbackServerContext* context, api::ClassificationRequest const* request,
-                                     api::ClassificationResponse*) override {
-    return answer_now(core_, context, true, [=](rpc_call& call) {
-      refuse_examples(call, request->has_model_spec(), request->model_spec(), "classification", "classify");
-    });
+                                     api::ClassificationResponse* response) override {
+    return answer_later(core_, context, request->ByteSizeLong(), request->model_spec().name(),
+                        [=](rpc_call& call) { classify(call, *request, *response); });
   }
   grpc::ServerUnaryReactor* Regress(grpc::CallbackServerContext* context, api::RegressionRequest const* request,
-                                    api::RegressionResponse*) override {
-    return answer_now(core_, context, true, [=](rpc_call& call) {
-      refuse_examples(call, request->has_model_spec(), request->model_spec(), "regression", "regress");
-    });
+                                    api::RegressionResponse* response) override {
+    return answer_later(core_, context, request->ByteSizeLong(), request->model_spec().name(),
+                        [=](rpc_call& call) { regress(call, *request, *response); });
   }
   grpc::ServerUnaryReactor* MultiInference(grpc::CallbackServerContext* context,
                                            api::MultiInferenceRequest const* request,
-                                           api::MultiInferenceResponse*) override {
-    return answer_now(core_, context, true, [=](rpc_call& call) { refuse_tasks(call, *request); });
+                                           api::MultiInferenceResponse* response) override {
+    auto const model = request->tasks().empty() ? std::string() : request->tasks(0).model_spec().name();
+    return answer_later(core_, context, request->ByteSizeLong(), model,
+                        [=](rpc_call& call) { infer_tasks(call, *request, *response); });
   }
 
  private:

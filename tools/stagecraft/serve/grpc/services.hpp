@@ -24,5 +24,7 @@ class streaming_service {
 };
 /// KServe's GRPCInferenceService.
 [[nodiscard]] std::unique_ptr<streaming_service> make_inference_service(rpc_core& core);
+/// gRPC's Health.
+[[nodiscard]] std::unique_ptr<streaming_service> make_health_service(rpc_core& core);
 
 }  // namespace stagecraft::tool

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <limits>
 #include <optional>
+#include <set>
 #include <string_view>
 
 namespace stagecraft::tool {
@@ -47,6 +48,29 @@ auto with_list(tensorflow::TensorProto const& tensor, element_type type, With co
     case element_type::boolean: return call(tensor.bool_val());
     default: return call(tensor.int_val());
   }
+}
+
+template <class Names, class NameOf>
+std::string joined(Names const& names, NameOf const& name_of) {
+  std::set<std::string> sorted;
+  for (auto const& each : names) sorted.insert(name_of(each));
+  std::string text;
+  for (auto const& each : sorted) text += (text.empty() ? "" : ",") + each;
+  return "{" + text + "}";
+}
+
+/// The place of an output of the filter. Throws http_error 400 with TensorFlow Serving's words.
+std::size_t place_of_wanted(std::vector<serving::tensor_spec> const& outputs, std::string const& name,
+                            std::vector<std::size_t> const& before) {
+  auto const found = std::find_if(outputs.begin(), outputs.end(), [&](auto const& one) { return one.name == name; });
+  if (found == outputs.end())
+    throw http_error{400, "output tensor alias not found in signature: " + name +
+                              " Outputs expected to be in the set " +
+                              joined(outputs, [](auto const& one) { return one.name; }) + "."};
+  auto const place = static_cast<std::size_t>(found - outputs.begin());
+  if (std::find(before.begin(), before.end(), place) != before.end())
+    throw http_error{400, "duplicate output tensor alias: " + name};
+  return place;
 }
 
 }  // namespace
@@ -123,8 +147,31 @@ void write_info(serving::tensor_spec const& spec, tensorflow::TensorInfo& to) {
   to.set_name(spec.name + ":0");
   to.set_dtype(spec.is_bytes ? tensorflow::DT_STRING : tensorflow::DT_FLOAT);
   to.mutable_tensor_shape()->add_dim()->set_size(-1);
-  if (spec.is_bytes) return;
   for (auto const length : spec.shape) to.mutable_tensor_shape()->add_dim()->set_size(length);
+}
+
+void check_inputs(tensorflow::serving::PredictRequest const& request, std::vector<serving::tensor_spec> const& inputs) {
+  if (request.inputs().size() == inputs.size()) return;
+  std::vector<std::string> extra, missing;
+  for (auto const& [name, tensor] : request.inputs())
+    if (std::none_of(inputs.begin(), inputs.end(), [&](auto const& one) { return one.name == name; }))
+      extra.push_back(name);
+  for (auto const& each : inputs)
+    if (!request.inputs().contains(each.name)) missing.push_back(each.name);
+  auto const same = [](std::string const& name) { return name; };
+  throw http_error{400, "input size does not match signature: " + std::to_string(request.inputs().size()) +
+                            "!=" + std::to_string(inputs.size()) + " len(" +
+                            joined(request.inputs(), [](auto const& one) { return one.first; }) + ") != len(" +
+                            joined(inputs, [](auto const& one) { return one.name; }) + "). Sent extra: " +
+                            joined(extra, same) + ". Missing but required: " + joined(missing, same) + "."};
+}
+
+std::vector<std::size_t> places_of_wanted(tensorflow::serving::PredictRequest const& request,
+                                          std::vector<serving::tensor_spec> const& outputs) {
+  std::vector<std::size_t> wanted;
+  for (auto const& name : request.output_filter()) wanted.push_back(place_of_wanted(outputs, name, wanted));
+  for (std::size_t i = 0; request.output_filter().empty() && i < outputs.size(); ++i) wanted.push_back(i);
+  return wanted;
 }
 
 }  // namespace stagecraft::tool

@@ -4,8 +4,10 @@
 
 #include "serve/grpc/rpc_call.hpp"
 #include "tensorflow.pb.h"
+#include "tensorflow_serving.pb.h"
 
 #include <stagecraft/serving/servable.hpp>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -28,10 +30,17 @@ namespace stagecraft::tool {
 [[nodiscard]] std::vector<float> numbers_of_texts(rpc_call& call, serving::tensor_spec const& input,
                                                   tensorflow::TensorProto const& tensor, std::int64_t samples);
 
+/// Throws http_error 400 with TensorFlow Serving's words if the request has more or fewer inputs than the signature.
+void check_inputs(tensorflow::serving::PredictRequest const& request, std::vector<serving::tensor_spec> const& inputs);
+/// The places of the outputs that a request asks for, all without a filter. Throws http_error 400 with TensorFlow
+/// Serving's words.
+[[nodiscard]] std::vector<std::size_t> places_of_wanted(tensorflow::serving::PredictRequest const& request,
+                                                        std::vector<serving::tensor_spec> const& outputs);
+
 /// Writes an output of `samples` samples.
 void write_tensor(serving::tensor_spec const& spec, std::int64_t samples, std::vector<float> const& values,
                   tensorflow::TensorProto& to);
-/// Describes an input or output, whose first axis is open.
+/// Describes an input or output as clients see it, whose first axis is open.
 void write_info(serving::tensor_spec const& spec, tensorflow::TensorInfo& to);
 
 }  // namespace stagecraft::tool

@@ -27,18 +27,31 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// Reads the time that an application was converted with, without a tree of values: see json_writer.
-std::optional<int> read_timeout(std::string const& path) {
+/// What a server reads of an application.json.
+struct application_settings {
+  std::optional<int> runtime_api_timeout_us;  ///< the time that an application was converted with
+  std::vector<example_signature> signatures;
+};
+
+/// Reads a version's application.json, if it has one, without a tree of values: see json_writer. Throws file_error
+/// E5030 for one without a valid time, E4187 for wrong signatures.
+application_settings read_application(std::string const& path) {
   constexpr std::string_view key = "runtime_api_timeout_us";
-  std::optional<int> found;
+  application_settings found;
+  if (!fs::exists(path)) return found;
+  (void)serving::detail::open_regular_file<serving::link_error>(path);  // reading a pipe would wait for its writer
   auto const read = [&](json_reader& reader) {
     if (reader.next() != json_reader::kind::object) return reader.skip();
     reader.read_object([&](std::string const& name) {
+      if (name == "signatures") {
+        found.signatures = read_signatures(reader, path);
+        return;
+      }
       if (name != key || reader.next() == json_reader::kind::null) return reader.skip();
       std::int64_t time = -1;
       if (!reader.read_integer(time) || time < 0 || time > std::numeric_limits<int>::max())
         throw file_error("E5030", path + ": '" + std::string(key) + "' is no time in microseconds");
-      found = static_cast<int>(time);
+      found.runtime_api_timeout_us = static_cast<int>(time);
     });
   };
   try {
@@ -50,18 +63,6 @@ std::optional<int> read_timeout(std::string const& path) {
 }
 
 }  // namespace
-
-serving::runtime_options served_model::options_of(std::string const& folder) const {
-  auto options = options_;
-  auto const path = folder + "/application.json";
-  if (runtime_api_timeout_us_) {
-    options.runtime_api_timeout_us = *runtime_api_timeout_us_;
-  } else if (fs::exists(path)) {
-    (void)serving::detail::open_regular_file<serving::link_error>(path);  // reading a pipe would wait for its writer
-    if (auto const time = read_timeout(path)) options.runtime_api_timeout_us = *time;
-  }
-  return options;
-}
 
 model_settings served_model::settings() const {
   std::scoped_lock const lock(mutex_);
@@ -81,6 +82,12 @@ served_version served_model::make(std::string const& name, std::int64_t number, 
                       .sequences = nullptr,
                       .steps = nullptr,
                       .model = std::make_shared<std::string const>(name)};
+  auto const path = folder + "/application.json";
+  auto const own = read_application(path);
+  auto const bind = [&] {
+    made.signatures = std::make_shared<model_signatures const>(
+        serving::detail::bound_signatures(own.signatures, made.description(), path));
+  };
   if (config.ensemble) {
     made.steps = std::make_shared<ensemble const>(name, config, [&](ensemble_step const& step) {
       auto const of = around_->all->find(step.model);
@@ -92,6 +99,7 @@ served_version served_model::make(std::string const& name, std::int64_t number, 
       return found.description();
     });
     made.runtime = std::make_shared<model_engines>(made.steps->description());
+    bind();
     return made;
   }
   serving::application_file const file(folder);
@@ -101,10 +109,13 @@ served_version served_model::make(std::string const& name, std::int64_t number, 
       throw file_error("E5301", "model '" + name + "': config.pbtxt has an input '" + each +
                                     "' of TYPE_STRING, which the application does not have");
   }
+  auto options = options_;
+  options.runtime_api_timeout_us =
+      runtime_api_timeout_us_.value_or(own.runtime_api_timeout_us.value_or(options.runtime_api_timeout_us));
   std::vector<std::unique_ptr<serving::embedded_runtime>> runtimes;
   auto const add = [&](cpu_set_t const* processors) {
     pinned_thread const pins(processors);  // memory and threads of an instance come from this thread
-    runtimes.push_back(std::make_unique<serving::embedded_runtime>(file.make_servable(), options_of(folder)));
+    runtimes.push_back(std::make_unique<serving::embedded_runtime>(file.make_servable(), options));
   };
   if (config.groups.empty())
     for (auto const& node : around_->nodes) add(&node);
@@ -120,6 +131,7 @@ served_version served_model::make(std::string const& name, std::int64_t number, 
   if (config.sequences)
     made.sequences =
         std::make_shared<sequence_batcher>(name, *std::move(config.sequences), made.runtime->description());
+  bind();
   return made;
 }
 

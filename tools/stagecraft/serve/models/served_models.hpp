@@ -3,6 +3,7 @@
 // calls are answered.
 #pragma once
 
+#include "serve/examples/signatures.hpp"
 #include "serve/models/call_times.hpp"
 #include "serve/models/ensemble.hpp"
 #include "serve/models/host_policies.hpp"
@@ -29,9 +30,10 @@ struct served_version {
   std::int64_t number = 1;
   std::shared_ptr<model_engines> runtime;
   std::shared_ptr<call_times> times;
-  std::shared_ptr<sequence_batcher> sequences;  ///< null: its calls do not depend on each other
-  std::shared_ptr<ensemble const> steps;        ///< null: it is no ensemble
-  std::shared_ptr<std::string const> model;     ///< its name
+  std::shared_ptr<sequence_batcher> sequences;                   ///< null: its calls do not depend on each other
+  std::shared_ptr<ensemble const> steps;                         ///< null: it is no ensemble
+  std::shared_ptr<std::string const> model;                      ///< its name
+  std::shared_ptr<model_signatures const> signatures = nullptr;  ///< null only without a runtime
 
   /// The model as callers see it.
   [[nodiscard]] serving::servable_description const& description() const noexcept {
@@ -92,8 +94,6 @@ class served_model {
   [[nodiscard]] std::map<std::int64_t, version_state> states() const;
 
  private:
-  /// Returns the options of the version in a folder. Throws file_error E5030 its application.json has no valid time.
-  [[nodiscard]] serving::runtime_options options_of(std::string const& folder) const;
   /// Makes a version. Throws what is wrong with it.
   [[nodiscard]] served_version make(std::string const& name, std::int64_t number, std::string const& folder) const;
   /// Loads a version; false if it cannot be.

@@ -2,14 +2,17 @@
 #include "serve/models/warm_up.hpp"
 
 #include "protobuf_tag.hpp"
+#include "serve/examples/example_inputs.hpp"
 #include "serve/http/http_message.hpp"
 #include "serve/input_tensors.hpp"
 #include "serve/option_files.hpp"
+#include "serve/server_calls.hpp"
 #include "serve/settings/server_log.hpp"
 #include "tensorflow/graph_def.hpp"
 
 #include <stagecraft/diagnostics/exceptions.hpp>
 #include <stagecraft/io/detail/event_writer.hpp>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
@@ -17,6 +20,7 @@
 #include <string_view>
 #include <unistd.h>
 #include <utility>
+#include <vector>
 
 namespace stagecraft::tool {
 
@@ -58,22 +62,102 @@ void read_records(std::string_view all, std::string const& path, Each const& eac
   }
 }
 
-/// The request in a PredictionLog. Throws file_error E5302 for another kind.
-pbf_reader predict_request_of(std::string_view record, std::string const& of) {
+/// The kinds of requests that are answered, by their fields in a PredictionLog.
+enum class logged : std::uint32_t { classify = 2, regress = 3, multi_inference = 4, predict = 6 };
+
+/// A request in a PredictionLog.
+struct logged_request {
+  logged kind;
+  pbf_reader message;
+};
+/// Throws file_error E5302 for another kind.
+logged_request request_of(std::string_view record, std::string const& of) {
   pbf_reader log(record.data(), record.size());
   while (log.next()) switch (log.tag_and_type()) {
       case message_tag(1): log.skip(); break;  // where it was logged
+      case message_tag(2):
+      case message_tag(3):
+      case message_tag(4):
       case message_tag(6): {
-        auto predict = log.get_message();
-        while (predict.next(1, pbf_wire_type::length_delimited)) return predict.get_message();
+        auto const kind = static_cast<logged>(log.tag());
+        auto own = log.get_message();
+        while (own.next(1, pbf_wire_type::length_delimited)) return {kind, own.get_message()};
         break;
       }
-      default: throw file_error("E5302", of + " is no Predict, but another kind of request");
+      default: throw file_error("E5302", of + " is neither Predict, Classify, Regress nor MultiInference");
     }
   throw file_error("E5302", of + " is empty");
 }
 
-void run(served_version const& version, pbf_reader request, std::string const& of) {
+std::string_view bytes_of(pbf_reader& reader) {
+  auto const view = reader.get_view();
+  return {view.data(), view.size()};
+}
+
+/// The name of the signature in a ModelSpec.
+std::string signature_of(std::string_view bytes) {
+  std::string name;
+  for (pbf_reader spec(bytes.data(), bytes.size()); spec.next();)
+    if (spec.tag_and_type() == message_tag(3))
+      name = spec.get_string();
+    else
+      spec.skip();
+  return name;
+}
+
+/// Reads the examples of an Input.
+void read_input(std::string_view bytes, example_inputs& to) {
+  std::string_view list;
+  for (pbf_reader input(bytes.data(), bytes.size()); input.next();)
+    if (input.tag_and_type() == message_tag(1) || input.tag_and_type() == message_tag(2))
+      list = bytes_of(input);
+    else
+      input.skip();
+  for (std::uint32_t const field : {2U, 1U})  // the context comes first, wherever it stands
+    for (pbf_reader examples(list.data(), list.size()); examples.next(field, pbf_wire_type::length_delimited);)
+      if (field == 2)
+        to.read_context(bytes_of(examples));
+      else
+        to.read(bytes_of(examples));
+  if (to.samples == 0) throw http_error{400, "Input is empty."};
+}
+
+/// Answers Classify, Regress and MultiInference.
+void run_examples(served_version const& version, logged_request request) {
+  std::vector<std::pair<std::string, bool>> tasks;  // signatures, and whether they classify
+  std::string_view input;
+  while (request.message.next()) {
+    if (request.message.tag_and_type() == message_tag(2)) {
+      input = bytes_of(request.message);
+    } else if (request.message.tag_and_type() != message_tag(1)) {
+      request.message.skip();
+    } else if (request.kind != logged::multi_inference) {
+      tasks.assign(1, {signature_of(bytes_of(request.message)), request.kind == logged::classify});
+    } else {
+      auto& [name, classifies] = tasks.emplace_back();
+      for (auto task = request.message.get_message(); task.next();)
+        if (task.tag_and_type() == message_tag(1))
+          name = signature_of(bytes_of(task));
+        else if (task.tag_and_type() == message_tag(2))
+          classifies = task.get_string() == "tensorflow/serving/classify";
+        else
+          task.skip();
+    }
+  }
+  if (tasks.empty()) throw http_error{400, "Missing ModelSpec"};
+  std::atomic<std::size_t> bytes = 0;
+  for (auto const& [name, classifies] : tasks) {
+    constexpr std::size_t most = std::size_t{1} << 30;
+    counted_bytes counted(bytes);
+    example_inputs examples(find_signature(version, name, classifies), version.description(), counted, most);
+    read_input(input, examples);
+    (void)version.runtime->call(std::move(examples.inputs), examples.samples);
+  }
+}
+
+void run(served_version const& version, logged_request from, std::string const& of) {
+  if (from.kind != logged::predict) return run_examples(version, std::move(from));
+  auto& request = from.message;
   input_tensors inputs(version.description().inputs);
   while (request.next()) {
     if (request.tag_and_type() != message_tag(2)) {
@@ -114,7 +198,7 @@ void warm_up(std::string const& folder, served_version const& version) {
   read_records(read_option_file(path), path, [&](std::string_view record, std::size_t place) {
     auto const of = path + ": request " + std::to_string(place);
     try {
-      run(version, predict_request_of(record, of), of);
+      run(version, request_of(record, of), of);
     } catch (http_error const& why) {
       throw file_error("E5302", of + ": " + why.text);
     } catch (protozero::exception const&) {
