@@ -6,6 +6,7 @@ read again, models that clients load and unload, sequences of requests, and what
 """
 import contextlib
 import http.client
+import json
 import os
 import pathlib
 import random

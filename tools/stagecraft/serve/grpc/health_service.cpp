@@ -146,9 +146,12 @@ watcher::watcher(health_service& all, bool is_known) : all_(all), is_known_(is_k
     ends = all_.ends_;
     all_.watchers_.insert(this);
   }
-  if (ends) return finish(health_service::ending());
-  tell(all_.now());
-  all_.changes_.notify_all();
+  if (ends) {
+    finish(health_service::ending());
+  } else {
+    tell(all_.now());
+    all_.changes_.notify_all();
+  }
 }
 
 void watcher::OnDone() {

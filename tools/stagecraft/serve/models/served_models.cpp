@@ -33,9 +33,9 @@ struct application_settings {
   std::vector<example_signature> signatures;
 };
 
-/// Reads a version's application.json, if it has one, without a tree of values: see json_writer. Throws file_error
-/// E5030 for one without a valid time, E4187 for wrong signatures.
-application_settings read_application(std::string const& path) {
+/// Reads a version's application.json, if it has one, its time if it `has_time` that counts, without a tree of values:
+/// see json_writer. Throws file_error E5030 for one without a valid time, E4187 for wrong signatures.
+application_settings read_application(std::string const& path, bool has_time) {
   constexpr std::string_view key = "runtime_api_timeout_us";
   application_settings found;
   if (!fs::exists(path)) return found;
@@ -47,7 +47,7 @@ application_settings read_application(std::string const& path) {
         found.signatures = read_signatures(reader, path);
         return;
       }
-      if (name != key || reader.next() == json_reader::kind::null) return reader.skip();
+      if (!has_time || name != key || reader.next() == json_reader::kind::null) return reader.skip();
       std::int64_t time = -1;
       if (!reader.read_integer(time) || time < 0 || time > std::numeric_limits<int>::max())
         throw file_error("E5030", path + ": '" + std::string(key) + "' is no time in microseconds");
@@ -83,7 +83,7 @@ served_version served_model::make(std::string const& name, std::int64_t number, 
                       .steps = nullptr,
                       .model = std::make_shared<std::string const>(name)};
   auto const path = folder + "/application.json";
-  auto const own = read_application(path);
+  auto const own = read_application(path, !runtime_api_timeout_us_);
   auto const bind = [&] {
     made.signatures = std::make_shared<model_signatures const>(
         serving::detail::bound_signatures(own.signatures, made.description(), path));
