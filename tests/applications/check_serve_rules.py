@@ -171,7 +171,8 @@ EXAMPLES = (
         "serving_default": {"inputs": {"inputs": string_tensor("inputs")}, "outputs": {"classes": string_tensor("classes", 2), "scores": signature("scores", [2])},
                             "method_name": "tensorflow/serving/classify"}}}}})),
     ("a signature that does not fit is the version's error", "GET", "/v1/models/wrong", None,
-     (200, lambda found: "the signature 'classify' has 1 labels for the 2 scores of 'y'" in found["model_version_status"][0]["status"]["error_message"])),
+     (200, lambda found: "the signature 'classify' has 1 labels for the 2 scores of 'y'" in found["model_version_status"][0]["status"]["error_message"] and
+      "[E4187]" in found["model_version_status"][0]["status"]["error_message"])),
 )
 
 # Each rule: what the page says, the request, and the status and body of the answer. A body is compared as a whole, or asked by a function.

@@ -132,7 +132,7 @@ template <class Read>
 std::optional<std::vector<std::vector<float>>> inputs_of(Read const& read) {
   using kind = tool::bound_feature::kind;
   static stagecraft::serving::servable_description const known{
-      .inputs = {{"x", {4}}, {.name = "t", .shape = {8}, .is_bytes = true}}, .outputs = {{"y", {3}}}};
+      .name = "known", .inputs = {{"x", {4}}, {.name = "t", .shape = {8}, .is_bytes = true}}, .outputs = {{"y", {3}}}};
   static tool::bound_signature const signature{
       .classifies = true,
       .classes = 3,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Parts of `stagecraft serve` that threads share: sequences, instances of a model, and the threads that models share.
 #include <stagecraft/diagnostics/exceptions.hpp>
+#include <stagecraft/serving/detail/example_signatures.hpp>
 #include "serve/http/http_message.hpp"
 #include "serve/http/worker_pool.hpp"
 #include "serve/models/host_policies.hpp"
@@ -215,4 +216,63 @@ TEST_CASE("nodes of memory and their processors are what the system's files say,
   REQUIRE(::sched_getaffinity(0, sizeof after, &after) == 0);
   CHECK(CPU_EQUAL(&after, &own));
   files::remove_all(root);
+}
+
+namespace {
+
+/// What is said of signatures; empty: they fit.
+std::string problem_of(std::vector<stagecraft::example_signature> const& signatures) {
+  serving::servable_description const known{.name = "known",
+                                            .inputs = {{"x", {2}}, {.name = "t", .shape = {4}, .is_bytes = true}},
+                                            .outputs = {{"y", {3}}, {"z", {}}}};
+  try {
+    (void)serving::detail::bound_signatures(signatures, known, "here");
+  } catch (stagecraft::file_error const& why) {
+    return why.what();
+  }
+  return "";
+}
+
+}  // namespace
+
+TEST_CASE("signatures of examples fit the application, or are refused with what it has") {
+  using stagecraft::classification;
+  using stagecraft::regression;
+  CHECK(problem_of({{"a", classification{.scores = "y"}}, {"b", regression{.output = "z"}}}).empty());
+  CHECK(problem_of({{"a", classification{.scores = "y", .labels = {"p", "q", "r"}, .top = 3}}}).empty());
+  CHECK(problem_of({{"a", regression{.output = "z",
+                                     .features = {{.name = "u", .input = "x", .dtype = "DT_INT64"},
+                                                  {.name = "t", .default_value = {65}},
+                                                  {.name = "v", .input = "x", .default_value = {1}}}}}})
+            .empty());
+  auto const refused = [](std::vector<stagecraft::example_signature> const& signatures, std::string const& text) {
+    auto const found = problem_of(signatures);
+    CHECK_MESSAGE((found.find(text) != std::string::npos && found.find("[E4187]") != std::string::npos), found);
+  };
+  refused({{"a", regression{}}}, "the signature 'a' names no output, and there are 'y', 'z'");
+  refused({{"a", regression{.output = "w"}}}, "names the output 'w', and there are 'y', 'z'");
+  refused({{"a", regression{.output = "y"}}}, "has one number a sample, but 'y' has 3");
+  refused({{"a", classification{.scores = "z"}}}, "is a row of scores a sample, but 'z' has the rank 0");
+  refused({{"a", classification{.scores = "y", .labels = {"p"}}}}, "has 1 labels for the 3 scores of 'y'");
+  refused({{"a", classification{.scores = "y", .top = 1}}}, "has top, but no labels");
+  refused({{"a", classification{.scores = "y", .labels = {"p", "q", "r"}, .top = 4}}},
+          "has top 4, and there are 3 scores");
+  refused({{"", regression{.output = "z"}}}, "a signature has no name");
+  refused({{"predict", regression{.output = "z"}}}, "has the name 'predict'");
+  refused({{"a", regression{.output = "z"}}, {"a", regression{.output = "z"}}}, "there are two signatures 'a'");
+  auto const of_features = [&](std::vector<stagecraft::example_feature> const& features, std::string const& text) {
+    refused({{"a", regression{.output = "z", .features = features}}}, text);
+  };
+  of_features({{.name = "x"}}, "fills 0 of the 4 numbers of input 't'");
+  of_features({{.name = "t"}, {.name = "u", .input = "x", .shape = {1}}}, "fills 1 of the 2 numbers of input 'x'");
+  of_features({{.name = "t"}, {.name = "u", .input = "x", .shape = {3}}}, "larger than what is left of input 'x'");
+  of_features({{.name = "x"}, {.name = "w"}}, "names the input 'w', and there are 'x', 't'");
+  of_features({{.name = "x"}, {.name = "x", .input = "t"}}, "has the feature 'x' twice");
+  of_features({{.name = ""}}, "has a feature without a name");
+  of_features({{.name = "x", .dtype = "DT_HALF"}}, "whose dtype 'DT_HALF' is not");
+  of_features({{.name = "x", .dtype = "DT_STRING"}}, "which is DT_STRING for an input that is none of TYPE_STRING");
+  of_features({{.name = "t", .dtype = "DT_FLOAT"}}, "which is no DT_STRING for an input of TYPE_STRING");
+  of_features({{.name = "x", .default_value = {1, 2, 3}}}, "whose default_value has 3 numbers, and its shape 2");
+  of_features({{.name = "x", .shape = {-2}}}, "whose shape has the length -2");
+  of_features({{.name = "x", .shape = {1LL << 40, 1LL << 40}}}, "whose shape has the length");
 }
