@@ -48,15 +48,15 @@ struct example_signature {
   int top = 0;                            ///< a classification's
   std::vector<example_feature> features;  ///< none: one for each input
 
-  example_signature(std::string name, classification how)
-      : name(std::move(name)),
+  example_signature(std::string key, classification how)
+      : name(std::move(key)),
         classifies(true),
         output(std::move(how.scores)),
         labels(std::move(how.labels)),
         top(how.top),
         features(std::move(how.features)) {}
-  example_signature(std::string name, regression how)
-      : name(std::move(name)), classifies(false), output(std::move(how.output)), features(std::move(how.features)) {}
+  example_signature(std::string key, regression how)
+      : name(std::move(key)), classifies(false), output(std::move(how.output)), features(std::move(how.features)) {}
 };
 
 /// Graphcore's arguments of `export_for_ipu_serving`, and how the application is compiled.
