@@ -70,6 +70,12 @@ def nested_subclassed():
     return numbered(model, encoder.zeroth, *encoder.more, last)
 
 
+def cells():
+    """Cells whose groups have another order in the file: gru_cell, simple_rnn_cell, simple_rnn_cell_1, simple_rnn_cell_10."""
+    loop = L.RNN([L.GRUCell(2) if i == 6 else L.SimpleRNNCell(2) for i in range(13)], name="loop")
+    return numbered(keras.Sequential([keras.Input((3, 2)), loop], name="cells"), loop)
+
+
 KERNEL, VECTOR = (2, 2), (2,)
 NORMALIZATION = [("gamma", VECTOR), ("beta", VECTOR), ("moving_mean", VECTOR), ("moving_variance", VECTOR)]
 
@@ -113,7 +119,7 @@ def main():
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         for model, endings in ((sequential(), (".h5", ".weights.h5", ".keras")), (subclassed(), (".h5", ".weights.h5")),
-                               (nested(), (".h5", ".weights.h5", ".keras")), (nested_subclassed(), (".weights.h5",))):
+                               (nested(), (".h5", ".weights.h5", ".keras")), (nested_subclassed(), (".weights.h5",)), (cells(), (".h5", ".weights.h5", ".keras"))):
             kind = {"mine": "subclassed", "outer": "nested"}.get(model.name, model.name)
             if any(isinstance(layer, Subclassed) for layer in model.layers):
                 kind = "nested_subclassed"

@@ -90,6 +90,27 @@ TEST_CASE("Weights of layers in nested models are found whatever they are called
   }
 }
 
+TEST_CASE("Weights of several cells have the order of the cells") {
+  std::vector<sc::io::weight_place> places;
+  std::string const layer = "loop";
+  for (int i = 0; i < 13; ++i) {
+    int const number = i < 6 ? i : i - 1;  // the seventh cell is another one
+    auto const cell = i == 6 ? std::string("gru_cell")
+                             : "simple_rnn_cell" + (number > 0 ? "_" + std::to_string(number) : std::string());
+    for (char const* const weight : {"kernel", "recurrent_kernel", "bias"})
+      places.push_back({layer + "/" + cell + "/" + weight + ":0", layer, layer, true, {}});
+  }
+  check_order(sc::io::read_keras_h5(file("cells.h5")), places);
+  check_order(sc::io::read_keras_h5(file("cells.weights.h5")), places);
+  check_order(sc::io::read_keras_archive(file("cells.keras")), places);
+  // A cell that the model does not have takes no other cell's place.
+  auto found = sc::io::read_keras_archive(file("cells.keras"));
+  std::erase_if(places, [](auto const& place) { return place.path.starts_with("loop/gru_cell/"); });
+  sc::io::name_keras_weights(found, places);
+  CHECK(found.find("loop/*cells/gru_cell/") != nullptr);
+  CHECK(sc::io::to_floats(*found.find("loop/simple_rnn_cell_10/kernel:0")).at(0) == 34);
+}
+
 TEST_CASE("Kernels of Keras on Theano are turned, and not read") {
   std::string what;
   try {

@@ -9,6 +9,7 @@
 #include <stagecraft/diagnostics/exceptions.hpp>
 #include <stagecraft/io/detail/keras_positions.hpp>
 #include <stagecraft/io/keras/read_keras_weights.hpp>
+#include <algorithm>
 #include <map>
 #include <string_view>
 #include <utility>
@@ -122,21 +123,6 @@ class group_of_layers {
   std::vector<io::weight_place> places_;
 };
 
-/// The groups of the cells of a StackedRNNCells in their order, which is not the file's; none for other layers.
-std::vector<std::string> groups_of_cells(model_layer const& layer, std::string const& own) {
-  if (layer.class_name != "RNN" || !layer.config.is_object()) return {};
-  auto const cells = json::json_pointer("/cell/config/cells");
-  if (!layer.config.contains(cells) || !layer.config[cells].is_array()) return {};
-  std::map<std::string, int> used;
-  std::vector<std::string> groups;
-  for (auto const& each : layer.config[cells]) {
-    auto name = snake_case_of(each.value("class_name", ""));
-    if (int const before = used[name]++; before > 0) name += "_" + std::to_string(before);
-    groups.push_back(own + "/cell/cells/" + name);
-  }
-  return groups;
-}
-
 /// The group of a class in a file of Keras 3, whose rule for names does not part digits from letters as Keras 2's does.
 std::string group_of_class(std::string const& class_name) {
   constexpr std::string_view recurrent = "ConvLSTM";
@@ -144,6 +130,21 @@ std::string group_of_class(std::string const& class_name) {
   auto name = "conv_lstm" + class_name.substr(recurrent.size());
   for (auto& letter : name) letter = static_cast<char>(letter >= 'A' && letter <= 'Z' ? letter + 32 : letter);
   return name;
+}
+
+/// The arrays of several cells in the order of the cells, which is not the file's; those of other layers as they are.
+std::vector<std::string> in_order_of_cells(model_layer const& layer, std::vector<std::string> paths) {
+  std::map<std::string, std::size_t> place;
+  for (auto const& each : layer.weights)
+    place.try_emplace(std::string(io::stacked_cells) + each.name.substr(0, each.name.rfind('/') + 1), place.size());
+  std::stable_sort(paths.begin(), paths.end(), [&](std::string const& a, std::string const& b) {
+    auto const of = [&](std::string const& path) {
+      auto const found = place.find(io::stacked_cell_of(path));
+      return found == place.end() ? place.size() : found->second;
+    };
+    return of(a) < of(b);
+  });
+  return paths;
 }
 
 void assign_container(io::hdf5_content const& file, source_model& model, std::string const& group, assignment& to) {
@@ -159,11 +160,8 @@ void assign_container(io::hdf5_content const& file, source_model& model, std::st
       assign_container(file, *layer.nested, own, to);
     } else if (!layer.weights.empty()) {
       std::vector<std::string> paths;
-      auto groups = groups_of_cells(layer, own);
-      if (groups.empty()) groups.push_back(own);
-      for (auto const& each : groups)
-        if (file.has_group(each)) io::collect_keras_3_arrays(file, each, 0, paths);
-      to.give(file, layer, paths);
+      if (file.has_group(own)) io::collect_keras_3_arrays(file, own, 0, paths);
+      to.give(file, layer, in_order_of_cells(layer, paths));
     }
   }
 }

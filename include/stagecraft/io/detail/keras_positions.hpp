@@ -20,6 +20,11 @@ namespace stagecraft::io {
 /// The key of a text beside tensors that are named "<layer>\n<name in the file>", in Keras's order.
 inline constexpr char const* keras_positions = "stagecraft_keras_layers";
 
+/// What the names of tensors begin with that belong to one of several cells of a recurrent layer:
+/// "*cells/lstm_cell_1/". Keras's files have the cells in alphabetical order, and name them as the weights here do. No
+/// name of Keras has a star.
+inline constexpr std::string_view stacked_cells = "*cells/";
+
 /// A weight of a model, and its place in Keras's files.
 struct weight_place {
   std::string path;   ///< "encoder/dense/kernel:0"
@@ -66,7 +71,9 @@ class keras_group {
   /// it has weights. Otherwise the order decides: trained weights first, as Keras saves them, or layer by layer, as
   /// Keras does if nothing is trained.
   [[nodiscard]] indices match(std::vector<placed_tensor> const& tensors) const {
-    return layers_.size() <= 1 ? in_order(false, tensors.size()) : match_models(tensors, true);
+    if (layers_.size() > 1) return match_models(tensors, true);
+    auto const cells = by_cells(tensors);
+    return cells ? *cells : in_order(false, tensors.size());
   }
   /// Matches a file that is one list of all tensors: the order decides only if no layer is named.
   [[nodiscard]] indices match_list(std::vector<placed_tensor> const& tensors) const {
@@ -104,6 +111,23 @@ class keras_group {
         if ((!trained_first || own_[i]->trainable) == first) order.push_back(i);
     order.resize(count, none);
     return order;
+  }
+
+  /// Finds the weights of a layer's cells: those of each cell have the order of its tensors.
+  [[nodiscard]] std::optional<indices> by_cells(std::vector<placed_tensor> const& tensors) const {
+    indices to;
+    std::vector<bool> taken(own_.size());
+    for (auto const& tensor : tensors) {
+      if (!tensor.name.starts_with(stacked_cells)) return std::nullopt;
+      auto const cell = tensor.name.substr(stacked_cells.size());
+      auto& found = to.emplace_back(none);
+      for (std::size_t i = 0; i < own_.size() && found == none; ++i) {
+        auto const name =
+            std::string_view(own_[i]->path).substr(std::min(own_[i]->path.size(), own_[i]->layer.size() + 1));
+        if (!taken[i] && name.substr(0, name.rfind('/') + 1) == cell) found = i, taken[i] = true;
+      }
+    }
+    return to;
   }
 
   [[nodiscard]] indices by_names(std::vector<placed_tensor> const& tensors) const {

@@ -48,6 +48,16 @@ inline void collect_keras_3_arrays(hdf5_content const& file, std::string const& 
   }
 }
 
+/// The cell of an array's place in a StackedRNNCells of Keras 3, by class and number: "*cells/lstm_cell_1/" of
+/// "layers/rnn/cell/cells/lstm_cell_1/vars/0". Empty for other arrays.
+[[nodiscard]] inline std::string stacked_cell_of(std::string_view path) {
+  static constexpr std::string_view place = "/cell/cells/";
+  auto const found = path.find(place);
+  if (found == path.npos) return {};
+  auto const begin = found + place.size(), end = path.find('/', begin);
+  return end == path.npos ? std::string() : std::string(stacked_cells).append(path, begin, end + 1 - begin);
+}
+
 /// Throws E5221 for an array of a convolution that Keras on Theano saved, whose kernels are turned by 180 degrees.
 inline void check_backend(hdf5_content const& file, std::string const& base, stored_array const& array) {
   if (array.shape.size() < 3) return;
@@ -98,7 +108,7 @@ class keras_weights_reader {
   void add_arrays(std::string const& layer, std::string const& group) {
     std::vector<std::string> paths;
     if (file_.has_group(group)) collect_keras_3_arrays(file_, group, 0, paths);
-    for (auto const& path : paths) add(layer, "", path);
+    for (auto const& path : paths) add(layer, stacked_cell_of(path), path);
   }
 
   void walk(std::string const& group, std::string const& outside, int depth) {
@@ -133,7 +143,11 @@ class keras_weights_reader {
     std::vector<std::string> paths;
     collect_keras_3_arrays(file_, group, 0, paths);
     for (auto const& path : paths) {
-      std::string name;
+      auto name = stacked_cell_of(path);  // a cell's own name counts the cells of all models
+      if (!name.empty()) {
+        add(layer, name, path);
+        continue;
+      }
       for (auto slash = path.find('/', group.size() + 1); slash != std::string::npos;
            slash = path.find('/', slash + 1)) {
         auto const vars = path.substr(0, slash) + "/vars";
