@@ -33,13 +33,18 @@ template <class Job>
 inline constexpr bool splits_replicas =
     Job::replicas % processes_of<typename Job::machine>::most != 0 ||
     (processes_of<typename Job::machine>::by_stage && is_pipelined<typename Job::model>);
-/// The devices of all replicas of a process, and the threads of a machine that work on one of them: at most. One after
-/// the other if replicas are split.
+/// Devices of a replica that work at the same time. In the sequential schedule one works while the others wait, so that
+/// all threads work on each of them, where they can share its work.
+template <class Job>
+inline constexpr int devices_at_once =
+    Job::options.schedule == schedule::sequential && policy_of<typename Job::machine>::devices_have_teams
+        ? 1
+        : planning_timetable<typename Job::template in<main_mode<Job>>>.devices();
+/// The devices of all replicas of a process that work at the same time, and the threads of a machine that work on one
+/// of them: at most. One after the other if replicas are split.
 template <class Job>
 inline constexpr int devices_of_all =
-    splits_replicas<Job> ? 1
-                         : Job::replicas / processes_of<typename Job::machine>::most *
-                               planning_timetable<typename Job::template in<main_mode<Job>>>.devices();
+    splits_replicas<Job> ? 1 : Job::replicas / processes_of<typename Job::machine>::most * devices_at_once<Job>;
 template <class Job>
 inline constexpr int threads_of_device = policy_of<typename Job::machine>::devices_have_teams
                                              ? (Job::machine::threads + devices_of_all<Job> - 1) / devices_of_all<Job>
