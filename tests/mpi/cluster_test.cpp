@@ -69,6 +69,17 @@ struct stops_after_second : sc::callback {
   }
 };
 
+/// The array as the first rank of a cluster gives it to all; itself in one process.
+template <class Trainer, class Array>
+auto of_first(Trainer& model, Array const& array) {
+  if constexpr (Trainer::session_type::sizes::processes::is_alone)
+    return sc::trainers::sample_source(array);
+  else if (Trainer::rank() == 0)
+    return model.scattered(array);
+  else
+    return model.scattered(Array());
+}
+
 template <class Trainer>
 outcome train(samples const& of) {
   Trainer model;
@@ -79,8 +90,15 @@ outcome train(samples const& of) {
   for (auto const& [name, values] : history.history)
     for (double const value : values) result.losses.push_back(value);
   for (double const value : model.evaluate(of.x, of.y, {.verbose = 0})) result.losses.push_back(value);
-  model.fit(of.x, of.y, {.epochs = 1, .verbose = 0});  // the optimizer's state goes on
-  auto const predicted = model.predict(of.x);
+  // The optimizer's state goes on, with samples that the first rank alone has.
+  std::vector<double> weights(of.y.size());
+  for (std::size_t i = 0; i < weights.size(); ++i) weights[i] = 0.5 + static_cast<double>(i % 5);
+  auto const x = of_first(model, of.x), y = of_first(model, of.y), weight = of_first(model, weights);
+  history = model.fit(x, y, {.epochs = 2, .verbose = 0, .validation_split = 0.25, .sample_weight = weight});
+  for (auto const& [name, values] : history.history)
+    for (double const value : values) result.losses.push_back(value);
+  for (double const value : model.evaluate(x, y, {.verbose = 0})) result.losses.push_back(value);
+  auto const predicted = model.predict(x);
   result.predictions.assign(predicted.begin(), predicted.end());
   result.weights = bits_of(model);
   REQUIRE(result.weights.size() > 50);
@@ -144,7 +162,7 @@ TEST_CASE("the optimizer's state stays divided among the replicas of all ranks")
 }
 
 TEST_CASE("four replicas on one, two or four ranks have the bits of one process") {
-  samples const of(8 * 4 * 8 + 5);  // the last batches are left out
+  samples const of(8 * 4 * 3 + 5);  // the last batches are left out
   auto const expected = train<sc::trainer<network, described, sc::host<1>>>(of);
   CHECK(train<sc::trainer<network, described, four>>(of) == expected);
 }
@@ -171,7 +189,7 @@ TEST_CASE("twelve replicas of two stages, whose gradients are summed") {
 }
 
 TEST_CASE("datasets are read by all ranks, each of which takes the batches of its replicas") {
-  samples const of(8 * 4 * 6);
+  samples const of(8 * 4 * 2);
   auto const data = sc::data::from(of.x, of.y).batch(8);
   auto const run = [&]<class Trainer>() {
     Trainer model;
@@ -185,6 +203,43 @@ TEST_CASE("datasets are read by all ranks, each of which takes the batches of it
   };
   auto const expected = run.operator()<sc::trainer<network, described, sc::host<1>>>();
   CHECK(run.operator()<sc::trainer<network, described, four>>() == expected);
+}
+
+TEST_CASE("ranks get the samples of their own replicas alone, of arrays that the first one has") {
+  using trainer = sc::trainer<network, described, four>;
+  samples const of(8 * 4 * 2 + 5);
+  trainer model;
+  auto& group = sc::mpi::rank_group::get();
+  auto const received = [&](auto const& run) {
+    auto const before = group.bytes_received();
+    run();
+    return group.bytes_received() - before;
+  };
+  auto const x = of_first(model, of.x), y = of_first(model, of.y);
+  auto const others = [&](std::int64_t bytes) { return trainer::rank() == 0 ? std::int64_t{0} : bytes; };
+  constexpr std::int64_t bytes_of_x = 12 * sizeof(float), bytes_of_y = sizeof(std::int32_t);
+  std::int64_t const here = 8 * 2 * 4 / trainer::ranks_here();  // an epoch of two steps without the last samples
+  auto const fit = [&](auto const& x_of, auto const& y_of, bool shuffle) {
+    return received([&] { model.fit(x_of, y_of, {.epochs = 2, .verbose = 0, .shuffle = shuffle}); });
+  };
+  CHECK(fit(x, y, true) - fit(of.x, of.y, true) == others(2 * here * (bytes_of_x + bytes_of_y)));
+  CHECK(fit(x, y, false) - fit(of.x, of.y, false) == others(here * (bytes_of_x + bytes_of_y)));
+  // Predictions have all samples; ranks without a batch in the last step repeat the last one.
+  std::int64_t seen = 0;
+  for (int step = 0; step < 3; ++step)
+    for (int replica = trainer::rank() * 4 / trainer::ranks_here();
+         replica < (trainer::rank() + 1) * 4 / trainer::ranks_here(); ++replica)
+      seen += step * 4 + replica < 8 ? 8 : 5;
+  auto const expected = received([&] { model.predict(of.x); });
+  CHECK(received([&] { model.predict(x); }) - expected == others(seen * bytes_of_x));
+  CHECK(received([&] { model.predict(x); }) == expected);  // they are here
+  if (trainer::rank() == 0) return;
+  CHECK(x.part()->numbers.size() == static_cast<std::size_t>(seen * bytes_of_x));
+  int missing = 0;
+  for (auto const place : x.part()->place) missing += place < 0 ? 1 : 0;
+  CHECK(missing >= static_cast<int>(of.y.size() - of.y.size() / trainer::ranks_here()) - 8);
+  auto const first_missing = std::find(x.part()->place.begin(), x.part()->place.end(), -1) - x.part()->place.begin();
+  CHECK_THROWS_WITH(static_cast<void>(x.at(first_missing)), doctest::Contains("[E2130]"));
 }
 
 TEST_CASE("what the first rank sets or has learned is what all go on with") {

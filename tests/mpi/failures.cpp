@@ -49,6 +49,11 @@ void run(std::string const& what) {
     return;
   }
   if (what == "other" && is_last) sc::trainer<other_network, training, machine> another;
+  if (what == "scattered") {
+    auto const sent = model.scattered(x);
+    is_last ? model.fit(x, y, options) : model.fit(sent, y, options);
+    return;
+  }
   if (what == "ends") {
     if (is_last) x = xt::ones<float>({40, 4}), y = xt::ones<float>({40, 2});
     model.fit(sc::data::from(x, y).assert_cardinality(64).batch(2), {.epochs = 3, .verbose = 0});

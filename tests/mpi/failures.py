@@ -18,6 +18,8 @@ CASES = (
     ("data", 4, r"stagecraft: rank 3 of 4 \(.+\): x: expected samples of shape \(4,\), found \(5,\) \[E4001\]"),
     ("shorter", 2, r"rank 1 \(.+\): expected steps 0 to 0 of 8 in fit, with 32 batches of 2 samples as rank 0 does, "
                    r"found steps 0 to 0 of 6 in fit, with 24 batches of 2 samples \[E4167\]"),
+    ("scattered", 2, r"rank 1 \(.+\): expected steps 0 to 0 of 8 in fit, with 32 batches of 2 samples, scattered are x\[0\] as "
+                     r"rank 0 does, found steps 0 to 0 of 8 in fit, with 32 batches of 2 samples \[E4167\]"),
     ("ends", 2, r"stagecraft: rank 1 of 2 \(.+\): dataset: .*\[E4"),
     ("fewer", 4, r"rank 3 \(.+\): expected the end of epoch 1 of 3 as rank 0 does, found the end of epoch 1 of 2 "
                  r"\[E4167\]"),

@@ -36,6 +36,25 @@ struct outcome {
   bool operator==(outcome const&) const = default;
 };
 
+/// Trains for one more epoch, on ranks with samples that the first one alone has.
+template <class Trainer>
+void fit_scattered(Trainer& model, xt::xtensor<float, 2> const& x, xt::xtensor<std::int32_t, 1> const& y) {
+  sc::fit_options const options{.epochs = 3, .verbose = 0, .initial_epoch = 2};
+  if constexpr (Trainer::session_type::sizes::processes::is_alone) {
+    model.fit(x, y, options);
+  } else {
+    bool const leads = Trainer::rank() == 0;
+    auto const own_x = model.scattered(leads ? x : xt::xtensor<float, 2>());
+    auto const own_y = model.scattered(leads ? y : xt::xtensor<std::int32_t, 1>());
+    model.fit(own_x, own_y, options);
+    if (leads) return;
+    // The ranks with first stages alone read samples, those of as many replicas.
+    auto const fed = static_cast<std::size_t>(Trainer::session_type::sizes::fed_here().count);
+    CHECK(own_x.part()->numbers.size() == fed * batch_size * 80 * 12 * sizeof(float));
+    CHECK(own_y.part()->numbers.size() == fed * batch_size * 80 * sizeof(std::int32_t));
+  }
+}
+
 template <class Trainer>
 outcome train() {
   auto const x = samples(batch_size * 80 * Trainer::session_type::replicas), last = samples(37);
@@ -46,7 +65,7 @@ outcome train() {
   for (auto const& [name, values] : history.history)
     for (double const value : values) result.losses.push_back(value);
   for (double const value : model.evaluate(last, last_y, {.verbose = 0})) result.losses.push_back(value);
-  model.fit(x, y, {.epochs = 3, .verbose = 0, .initial_epoch = 2});
+  fit_scattered(model, x, y);
   auto const predicted = model.predict(last);
   result.predictions.assign(predicted.begin(), predicted.end());
   result.weights = model.get_weights();

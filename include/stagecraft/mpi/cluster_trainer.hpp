@@ -180,9 +180,9 @@ class cluster_trainer : public Trainer {
     });
   }
 
-  /// The array that the first rank has, such as an xt::xtensor<float, 2> or a std::vector, on all ranks, where the
-  /// samples are in a file of its host alone: `auto const x = model.from_first_rank(x_of_first);`. All ranks call it;
-  /// what others give is replaced. Each gets all samples.
+  /// The array that the first rank has, such as an xt::xtensor<float, 2> or a std::vector, as a whole on all ranks:
+  /// `auto const means = model.from_first_rank(means_of_first);`. All ranks call it; what others give is replaced. Of
+  /// samples, `scattered` sends each rank its own.
   template <class Array>
     requires std::is_trivially_copyable_v<typename Array::value_type>
   [[nodiscard]] Array from_first_rank(Array array) {
@@ -199,6 +199,23 @@ class cluster_trainer : public Trainer {
         resize_to(array.size());
       processes::share(array.data(), array.size() * sizeof(typename Array::value_type));
       return std::move(array);
+    });
+  }
+
+  /// Samples that the first rank alone has, such as those of a file of its host, for `fit`, `evaluate` and `predict`:
+  /// `model.fit(model.scattered(x), model.scattered(y))`. All ranks call it with arrays of one type; what others give
+  /// is not read. Before each epoch, evaluation and prediction, the first rank sends the others the samples that their
+  /// replicas read in it, and nobody computes meanwhile; samples that a rank has already, as in an epoch that is not
+  /// shuffled, are not sent again. A rank keeps these samples alone, about n / P of n on P ranks, and 4 bytes for each
+  /// of all n. The bits are those of arrays that all ranks have. The first rank reads an lvalue in place, which
+  /// outlives the runs. Errors: E2130 for a sample that is not here; E4167 where ranks give other arrays than the first
+  /// one.
+  template <class Array>
+    requires trainers::SampleData<Array>
+  [[nodiscard]] trainers::sample_source scattered(Array&& array) {
+    return together([&] {
+      processes::agree({.what = engine::process_round::work_of_first}, *this, false);
+      return scattered_array(std::forward<Array>(array), processes::share);
     });
   }
 
@@ -275,6 +292,16 @@ class cluster_predictor : public Predictor {
   template <class... Options>
   void save_weights(std::string const& path, Options const&... options) const {
     if (rank() == 0) Predictor::save_weights(path, options...);
+  }
+
+  /// Samples that the first rank alone has, for `predict`: as a trainer's `scattered`.
+  template <class Array>
+    requires trainers::SampleData<Array>
+  [[nodiscard]] trainers::sample_source scattered(Array&& array) {
+    return together([&] {
+      processes::agree({.what = engine::process_round::work_of_first}, *this, false);
+      return scattered_array(std::forward<Array>(array), processes::share);
+    });
   }
 
   /// The number of this process, 0 for the first, and the number of processes.

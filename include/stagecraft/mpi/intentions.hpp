@@ -44,6 +44,20 @@ template <class Type>
   return __PRETTY_FUNCTION__;
 }
 
+/// The arrays of a run that the first rank alone has, for errors; they have the numbers of a batch_loader.
+[[nodiscard]] inline std::string text_of_scattered(int arrays) {
+  constexpr int targets = 15, weights = 30;
+  std::string text;
+  for (int i = 0; i <= weights; ++i) {
+    if ((arrays >> i & 1) == 0) continue;
+    text.append(text.empty() ? ", scattered are " : ", ");
+    if (i == weights)
+      text.append("sample_weight");
+    else
+      text.append(i < targets ? "x[" : "y[").append(std::to_string(i % targets)).append("]");
+  }
+  return text;
+}
 /// The work that a process is about to do, for errors.
 [[nodiscard]] inline std::string text_of(engine::process_round const& of) {
   using enum engine::process_round::kind;
@@ -63,7 +77,7 @@ template <class Type>
                   : of.what == evaluation ? "evaluate"
                                           : "predict",
                   of.batches, of.batch_size);
-  return text;
+  return text + text_of_scattered(of.scattered);
 }
 
 /// The message of a rank before it carries out something with the others.

@@ -52,9 +52,10 @@ class rank_group {
   [[nodiscard]] int count() const noexcept { return count_; }
   [[nodiscard]] bool leads() const noexcept { return rank_ == 0; }
   void set_limit(double seconds) noexcept { limit_ = seconds; }
-  /// Seconds in which this rank has waited for messages, and bytes that it has sent to single ranks.
+  /// Seconds in which this rank has waited for messages, and bytes for and from single ranks.
   [[nodiscard]] double waited() const noexcept { return waited_; }
   [[nodiscard]] std::int64_t bytes_sent() const noexcept { return bytes_sent_; }
+  [[nodiscard]] std::int64_t bytes_received() const noexcept { return bytes_received_; }
 
   /// Messages of one operation, which all ranks carry out together.
   class operation {
@@ -72,6 +73,7 @@ class rank_group {
       });
     }
     void receive(void* to, std::size_t bytes, int from, int tag = 1) {
+      group_.bytes_received_ += static_cast<std::int64_t>(bytes);
       each_piece(static_cast<char*>(to), bytes, [&](char* piece, int size) {
         check(MPI_Irecv(piece, size, MPI_BYTE, from, tag, group_.world_, next(from)));
       });
@@ -195,8 +197,7 @@ class rank_group {
     if (world_ == MPI_COMM_NULL || ended != 0) return;
     if (!failed_) leave();
     if (failed_) MPI_Abort(MPI_COMM_WORLD, 1);
-    // A rank that stops now cannot be waited for with a limit: the system ends this process instead. The first rank has
-    // seen all others come this far.
+    // The system ends this process if a rank stops now. The first rank has seen all others come this far.
     auto const awaited = leads() && count_ > 2 ? "another rank" : name(leads() ? 1 : 0);
     auto const said = "stagecraft: rank " + std::to_string(rank_) + " of " + std::to_string(count_) + " (" + host_ +
                       "): " + awaited + ": expected the end of MPI within " +
@@ -365,7 +366,6 @@ class rank_group {
       fail(problem.what());
     }
   }
-
   /// Waits until no rank has the value `absent`.
   template <class Values>
   void await_all(Values const& values, typename Values::value_type absent) {
@@ -385,7 +385,7 @@ class rank_group {
   int rank_ = 0, count_ = 1;
   bool is_own_ = false, failed_ = false;
   double limit_ = 300, waited_ = 0;
-  std::int64_t bytes_sent_ = 0, begun_ = 0;  // begun: operations
+  std::int64_t bytes_sent_ = 0, bytes_received_ = 0, begun_ = 0;  // begun: operations
   notice notice_;
   char host_[host_size] = {};
   std::vector<host_name> hosts_;

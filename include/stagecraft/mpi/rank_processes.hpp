@@ -14,6 +14,7 @@
 #include <stagecraft/mpi/gradient_sum.hpp>
 #include <stagecraft/mpi/intentions.hpp>
 #include <stagecraft/mpi/rank_group.hpp>
+#include <stagecraft/mpi/scattered_samples.hpp>
 #include <stagecraft/mpi/stage_messages.hpp>
 #include <stagecraft/version.hpp>
 #include <algorithm>
@@ -286,6 +287,9 @@ struct rank_processes {
     messages.wait();
   }
 
+  static void scatter(trainers::sample_source const& array, std::vector<std::vector<std::int32_t>> const& rows) {
+    scatter_samples(array, rows);
+  }
   static void send(int process, void* data, std::size_t bytes) {
     if (group().count() == 1) return;
     rank_group::operation messages(group());

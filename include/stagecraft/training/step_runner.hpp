@@ -125,6 +125,7 @@ class step_runner {
     if constexpr (!processes::is_alone) {
       agree(0, 0);
       processes::share_weights(model_.session());
+      feed_.scatter(counts_.steps);
     }
     model_.session().begin_run();
     // The order of these objects ensures that callbacks and batches end before the model is at rest again, however the
@@ -236,7 +237,8 @@ class step_runner {
                                        .steps = steps,
                                        .of = counts_.steps,
                                        .batches = feed_.batches(),
-                                       .batch_size = feed_.batch_size()},
+                                       .batch_size = feed_.batch_size(),
+                                       .scattered = feed_.scattered()},
                                       model_, Kind == run_kind::training, callbacks_.look_at_model());
     is_looked_at_ = all.looks;
     return all.stops;

@@ -28,6 +28,8 @@ namespace stagecraft::engine {
 ///   after updates, all get the weights of each shard. `is_shared[i]`: weight i is one of those that are trained.
 /// - `gather(values, bytes, replicas)`: `values` has `bytes` bytes for each replica; those of this process's replicas
 ///   are copied to all others.
+/// - `scatter(array, rows)`: `rows` has, for each process, the samples that it reads of an array (a
+///   trainers::sample_source) that the first one has; each gets its own, unless it has them.
 /// - `send(process, data, bytes)`: copies bytes of the process with this number to the others.
 ///
 /// If `most` processes cannot have equal numbers of whole replicas, the devices of a replica may be in several of them
@@ -97,6 +99,15 @@ template <class Sizes>
     return replica / Sizes::replicas_here();
 }
 
+/// The process that reads a replica's samples.
+template <class Sizes>
+[[nodiscard]] int process_of_samples(int replica) {
+  if constexpr (Sizes::splits)
+    return Sizes::process_of(replica, Sizes::template table<Sizes::main_mode>().device_of_stage(0));
+  else
+    return replica / Sizes::replicas_here();
+}
+
 /// The facts that the processes of a job compare before they carry out something together.
 struct process_round {
   enum kind : int {
@@ -116,6 +127,7 @@ struct process_round {
   int of = 0;       ///< steps or epochs in all
   int batches = 0;  ///< batches of all replicas
   int batch_size = 0;
+  int scattered = 0;  ///< arrays that the first process alone has, as bits with the numbers of a batch_loader
 
   friend constexpr bool operator==(process_round const&, process_round const&) = default;
 };

@@ -15,6 +15,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <vector>
 
 namespace stagecraft::trainers {
 
@@ -116,6 +117,26 @@ class batch_feed {
       return queue_.start(std::int64_t{steps} * sizes::fed_here().count, fill_);
     else
       return no_queue{};
+  }
+  /// The arrays that the first process alone has, as bits with the loader's numbers.
+  [[nodiscard]] int scattered() const {
+    int bits = 0;
+    fill_.data.for_each_scattered([&](sample_source const&, int number) { bits |= 1 << number; });
+    return bits;
+  }
+  /// Each process gets the samples that its replicas read in `steps` steps, of arrays that the first one alone has.
+  void scatter(int steps) const
+    requires(!sizes::processes::is_alone)
+  {
+    if (scattered() == 0) return;
+    std::vector<std::vector<std::int32_t>> rows(static_cast<std::size_t>(sizes::processes::count()));
+    for (std::int64_t step = 0; step < steps; ++step)
+      for (int replica = 0; replica < Session::replicas; ++replica) {
+        auto const of_batch = fill_.rows_of(step * Session::replicas + replica);
+        auto& reader = rows[static_cast<std::size_t>(engine::process_of_samples<sizes>(replica))];
+        reader.insert(reader.end(), of_batch.begin(), of_batch.end());
+      }
+    fill_.data.for_each_scattered([&](sample_source const& array, int) { sizes::processes::scatter(array, rows); });
   }
   /// Ends every wait, when a run has failed elsewhere.
   void cancel() noexcept {

@@ -125,6 +125,17 @@ class batch_loader {
 
   [[nodiscard]] std::ptrdiff_t count() const noexcept { return x_.count(); }
 
+  /// Calls `each(array, number)` for each array that the first of several processes has: inputs have the numbers from 0
+  /// on, targets those from 15 on, weights of samples 30; further inputs and targets that of the last one.
+  template <class Each>
+  void for_each_scattered(Each const& each) const {
+    for (int i = 0; i < x_.size(); ++i)
+      if (x_[i].part() != nullptr) each(x_[i], i < 14 ? i : 14);
+    for (int i = 0; i < y_.size(); ++i)
+      if (y_[i].part() != nullptr) each(y_[i], 15 + (i < 14 ? i : 14));
+    if (weights_.of_samples().part() != nullptr) each(weights_.of_samples(), 30);
+  }
+
   template <class Destination>
   void load_inputs(Destination& to, tracing::array_view<std::int32_t const> rows) const {
     trainers::load_inputs<Session>(x_, to, rows);

@@ -165,9 +165,10 @@ inline void check_sequence(char const* argument, sample_source const& labels, st
 }
 
 /// E4004: every number is a class, a whole number from 0 to classes - 1. E4132, E4133: sequences that are none.
-/// `first`: the number of the first sample.
+/// `first`: the number of the first sample. The process that has an array checks it.
 inline void check_labels(char const* argument, sample_source const& labels, label_rule const& rule,
                          std::ptrdiff_t first = 0) {
+  if (!labels.is_here()) return;
   int const width = labels.sample_size();
   for (std::ptrdiff_t row = 0; row < labels.count(); ++row) {
     for (int i = 0; i < width; ++i) {
@@ -212,7 +213,7 @@ inline void check_labels(char const* argument, sample_source const& labels, labe
       throw_data_error("E4006", "class_weight: expected the classes from 0 to %d, as there are %d, found %d",
                        classes - 1, classes, entry.label);
   }
-  for (std::ptrdiff_t row = 0; row < targets.count(); ++row)
+  for (std::ptrdiff_t row = 0; targets.is_here() && row < targets.count(); ++row)
     static_cast<void>(row_weights::class_of(targets, row, classes));
 }
 

@@ -42,7 +42,7 @@ struct index_rule {
 /// E4156, E4157: each number of an array fits the rule.
 [[gnu::cold]] inline void check_whole_numbers(char const* argument, sample_source const& data, index_rule const& rule) {
   constexpr double least = -2147483648.0, most = 2147483647.0;
-  for (std::ptrdiff_t sample = 0; sample < data.count(); ++sample)
+  for (std::ptrdiff_t sample = 0; data.is_here() && sample < data.count(); ++sample)
     for (int number = 0; number < data.sample_size(); ++number) {
       double const value = data.at(sample, number);
       if (rule.is_whole && !(value >= least && value <= most && value == std::trunc(value)))

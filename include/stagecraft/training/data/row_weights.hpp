@@ -38,6 +38,9 @@ class row_weights {
   /// True if a weight can differ from 1.
   [[nodiscard]] bool given() const noexcept { return sample_weight_.given() || !by_class_.empty(); }
 
+  /// The array of one number per sample, or nothing given.
+  [[nodiscard]] sample_source const& of_samples() const noexcept { return sample_weight_; }
+
   /// Writes one weight per row.
   [[gnu::noinline]] void gather(tracing::array_view<std::int32_t const> rows, float* destination) const {
     if (sample_weight_.given()) {

@@ -18,6 +18,7 @@
 #include <memory>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 namespace stagecraft::trainers {
 
@@ -48,8 +49,8 @@ template <class Number>
   if constexpr (std::is_floating_point_v<Number> && sizeof(Number) > sizeof(float)) {
     auto const is_beyond = [](Number number) {
       Number const size = number < 0 ? -number : number;
-      return (size >= static_cast<Number>(tracing::end_of_numbers(dtype::float32))) &
-             (size <= std::numeric_limits<Number>::max());
+      return (static_cast<int>(size >= static_cast<Number>(tracing::end_of_numbers(dtype::float32))) &
+              static_cast<int>(size <= std::numeric_limits<Number>::max())) != 0;
     };
     constexpr std::ptrdiff_t block = 1024;  // numbers without branches between them, which compilers vectorize
     for (std::ptrdiff_t first = 0; first < count; first += block) {
@@ -115,6 +116,32 @@ auto row_major_numbers(Tensor const& data) -> typename Tensor::value_type const*
   }
 }
 
+/// The samples that this process has of an array that the first of several processes has (mpi/scattered_samples.hpp).
+struct scattered_part {
+  bool is_whole = false;            ///< this is the first process, which has all
+  std::vector<std::int32_t> place;  ///< where each sample lies in `numbers`; -1: it is not here
+  std::vector<std::byte> numbers;   ///< the samples that are here, one after the other, as the first process has them
+  std::vector<std::vector<std::int32_t>> rows;  ///< the samples that processes have: of all others, or of this one
+
+  /// Throws data_error E2130 for a sample that is not here.
+  [[nodiscard]] std::ptrdiff_t place_of(std::ptrdiff_t row) const {
+    auto const found = place[static_cast<std::size_t>(row)];
+    if (found < 0)
+      throw_data_error("E2130",
+                       "scattered samples: expected one that this process trains with, found number %td, which it "
+                       "does not have",
+                       row);
+    return found;
+  }
+  /// Makes room for these samples, in this order.
+  void make_room(std::vector<std::int32_t> const& of, std::size_t bytes_of_sample) {
+    rows.assign(1, of);
+    for (auto& each : place) each = -1;
+    for (std::size_t i = 0; i < of.size(); ++i) place[static_cast<std::size_t>(of[i])] = static_cast<std::int32_t>(i);
+    numbers.resize(of.size() * bytes_of_sample);
+  }
+};
+
 /// Refers to an array of samples, without its type. An lvalue that is contiguous in row-major order (any xtensor
 /// container, most views of its first axis, std::vector, std::span) is used in place and must outlive this object; an
 /// rvalue is moved in and kept; a lazy expression or an array in another order is evaluated once, here. Copies share
@@ -144,6 +171,36 @@ class sample_source {
     }
   }
 
+  /// An array that another process has, of `count` samples of this shape and type.
+  template <class Number>
+  [[nodiscard]] static sample_source elsewhere(std::ptrdiff_t count, shape const& of_sample) {
+    sample_source result;
+    result.use(static_cast<Number const*>(nullptr));
+    result.count_ = count;
+    result.sample_shape_ = of_sample;
+    result.sample_size_ = of_sample.size();
+    result.make_part(false);
+    return result;
+  }
+  /// This array, of whose samples other processes get some.
+  [[nodiscard]] sample_source as_whole_of_parts() const {
+    sample_source result = *this;
+    result.make_part(true);
+    return result;
+  }
+  /// What is here of an array that the first of several processes has; null for others.
+  [[nodiscard]] scattered_part* part() const noexcept { return part_.get(); }
+  /// False if another process has the array, and checks its numbers.
+  [[nodiscard]] bool is_here() const noexcept { return part_ == nullptr || part_->is_whole; }
+  /// Bytes of one sample in the array.
+  [[nodiscard]] std::size_t bytes_of_sample() const noexcept {
+    return static_cast<std::size_t>(sample_size_) * static_cast<std::size_t>(reader_->bytes);
+  }
+  /// The address of a sample of an array that is here.
+  [[nodiscard]] void const* address_of(std::ptrdiff_t row) const {
+    return static_cast<char const*>(numbers_) + offset(row) * reader_->bytes;
+  }
+
   /// True if there is an array, even one without samples.
   [[nodiscard]] bool given() const noexcept { return reader_ != nullptr; }
   /// Number of samples.
@@ -157,17 +214,19 @@ class sample_source {
   [[gnu::noinline]] void gather(tracing::array_view<std::int32_t const> rows, float* destination) const {
     for (std::size_t i = 0; i < rows.size(); ++i) {
       if (i + 1 < rows.size()) prefetch(rows[i + 1]);
-      reader_->to_float(numbers_, offset(rows[i]), sample_size_, destination);
+      reader_->to_float(numbers(), offset(rows[i]), sample_size_, destination);
       destination += sample_size_;
     }
   }
   /// Writes `count` samples, from sample `first` on, to `destination`.
   void gather(std::ptrdiff_t first, std::ptrdiff_t count, float* destination) const {
-    reader_->to_float(numbers_, offset(first), count * sample_size_, destination);
+    if (is_here()) return reader_->to_float(numbers_, offset(first), count * sample_size_, destination);
+    for (std::ptrdiff_t row = first; row < first + count; ++row, destination += sample_size_)
+      reader_->to_float(numbers(), offset(row), sample_size_, destination);
   }
   /// The address of the samples with these numbers if they lie one after the other as floats, otherwise null.
   [[nodiscard]] float const* in_place(tracing::array_view<std::int32_t const> rows) const {
-    if (reader_ != &reader_of<float> || rows.empty()) return nullptr;
+    if (reader_ != &reader_of<float> || rows.empty() || !is_here()) return nullptr;
     for (std::size_t i = 1; i < rows.size(); ++i)
       if (rows[i] != rows[i - 1] + 1) return nullptr;
     return static_cast<float const*>(numbers_) + offset(rows[0]);
@@ -191,12 +250,12 @@ class sample_source {
 
   /// One number of one sample.
   [[nodiscard]] double at(std::ptrdiff_t row, int index = 0) const {
-    return reader_->at(numbers_, offset(row) + index);
+    return reader_->at(numbers(), offset(row) + index);
   }
 
   /// The index, over all samples one after the other, of the first finite number beyond float32; -1: there is none.
   [[nodiscard]] std::ptrdiff_t first_beyond_float() const {
-    return given() ? reader_->first_beyond_float(numbers_, offset(0), count_ * sample_size_) : -1;
+    return given() && is_here() ? reader_->first_beyond_float(numbers_, offset(0), count_ * sample_size_) : -1;
   }
 
   /// `count` samples from sample `first` on, in place.
@@ -204,16 +263,25 @@ class sample_source {
     sample_source part = *this;
     part.first_ += first;
     part.count_ = count;
+    if (part_ != nullptr) part.make_part(part_->is_whole);  // processes get other samples of it
     return part;
   }
 
  private:
-  [[nodiscard]] std::ptrdiff_t offset(std::ptrdiff_t row) const noexcept { return (first_ + row) * sample_size_; }
+  [[nodiscard]] std::ptrdiff_t offset(std::ptrdiff_t row) const {
+    return (is_here() ? first_ + row : part_->place_of(row)) * sample_size_;
+  }
+  [[nodiscard]] void const* numbers() const noexcept { return is_here() ? numbers_ : part_->numbers.data(); }
+  [[gnu::cold, gnu::noinline]] void make_part(bool is_whole) {
+    part_ = std::make_shared<scattered_part>();
+    part_->is_whole = is_whole;
+    if (!is_whole) part_->place.assign(static_cast<std::size_t>(count_), -1);
+  }
 
   /// Prefetches a sample. Samples in random order are in no cache: to fetch the next one while this one is copied took
   /// a third off the time of a batch of 32 MNIST images.
-  void prefetch(std::int32_t row) const noexcept {
-    char const* const sample = static_cast<char const*>(numbers_) + offset(row) * reader_->bytes;
+  void prefetch(std::int32_t row) const {
+    char const* const sample = static_cast<char const*>(numbers()) + offset(row) * reader_->bytes;
     std::ptrdiff_t const bytes = static_cast<std::ptrdiff_t>(sample_size_) * reader_->bytes;
     for (std::ptrdiff_t line = 0; line < bytes; line += 64) __builtin_prefetch(sample + line);
   }
@@ -267,6 +335,7 @@ class sample_source {
   int sample_size_ = 1;
   shape sample_shape_;
   std::shared_ptr<void const> kept_;
+  std::shared_ptr<scattered_part> part_;
 };
 
 }  // namespace stagecraft::trainers
