@@ -8,6 +8,7 @@
 #include "commands/plan_command.hpp"
 #include "commands/run_command.hpp"
 #include "commands/signature_command.hpp"
+#include "launch/launch_command.hpp"
 #include "progress.hpp"
 #include "serve/serve_command.hpp"
 
@@ -132,6 +133,7 @@ int main(int argc, char** argv) {
 
   tool::add_compile_command(app);
   tool::add_convert_command(app);
+  tool::add_launch_command(app);
   tool::add_pipeline_command(app);
   tool::add_plan_command(app);
   tool::add_run_command(app);
