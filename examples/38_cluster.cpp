@@ -3,6 +3,7 @@
 //     mpirun -n 4 38_cluster        each rank trains one replica
 //     mpirun -n 2 38_cluster        each rank trains two
 //     38_cluster                    one process trains all four
+//     stagecraft launch -n 4 38_cluster --hosts hosts.txt     passes on to mpirun, on the hosts of a file
 // All three end with the same weights, to the last bit. With --model FOLDER, the first process keeps a backup there: a
 // training that was killed goes on from it, on any number of processes. What a step costs on a network is a constant.
 #include <stagecraft/io/backup_and_restore.hpp>

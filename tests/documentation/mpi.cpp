@@ -49,6 +49,20 @@ void go_on() {
   model.fit(x, y, {.epochs = 50, .callbacks = {&backup}, .initial_epoch = backup.initial_epoch()});
 }
 
+struct samples {
+  xt::xtensor<float, 2> x;
+  xt::xtensor<int, 1> y;
+};
+samples read_all_of(char const*) { return {x, y}; }
+
+void fit_scattered() {
+  sc::trainer<network, training, machine> model;
+
+  auto const train = model.rank() == 0 ? read_all_of("train.npz") : samples{};  // on the first host's disk
+  auto const x = model.scattered(train.x), y = model.scattered(train.y);        // all ranks call it
+  model.fit(x, y, {.epochs = 10, .validation_split = 0.1});
+}
+
 inline constexpr auto infers = sc::inference{.batch_size = 16, .steps_per_execution = 4};
 void predict_on_ranks(std::vector<sc::weight_array> const& weights) {
   sc::predictor<in_stages, infers, sc::cluster<sc::host<1>, sc::ranks{2}>> model;
