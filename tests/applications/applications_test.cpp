@@ -194,6 +194,8 @@ TEST_CASE("a trained model is exported, compiled by the machine's compiler, and 
       refusal({.batch_size = 2, .allowed_batch_sizes = {1, 2}}),
       "allowed_batch_sizes is given for a model in 2 stages; batches in a pipeline follow each other, and have "
       "one size [E5148]"));
+  CHECK(contains(refusal({.batch_size = 2, .signatures = {{"price", sc::regression{.output = "price"}}}}),
+                 "the signature 'price' names the output 'price', and there are 'output_0', 'output_1' [E4187]"));
   CHECK_FALSE(fs::exists(place));
   CHECK(contains(refusal({.batch_size = 2, .tool = "/none/stagecraft"}),
                  "the program '/none/stagecraft' compiles applications, and cannot be started: No such file"));
@@ -210,8 +212,16 @@ TEST_CASE("a trained model is exported, compiled by the machine's compiler, and 
                  }),
                  "[E2025]"));
 
+  std::vector<sc::example_signature> const signatures{
+      {"best", sc::classification{.scores = "scores", .labels = {"a", "b", "c", "d"}, .top = 2}},
+      {"other",
+       sc::regression{.output = "other",
+                      .features = {{.name = "image"},
+                                   {.name = "width", .input = "size"},
+                                   {.name = "height", .input = "size", .dtype = "DT_INT64", .default_value = {2}}}}}};
   auto run = model.export_for_ipu_serving(place, {.batch_size = 2,
                                                   .output_names = {"scores", "other"},
+                                                  .signatures = signatures,
                                                   .purge_export_dir = true,
                                                   .compile_arguments = {"--flag", "-O0"},
                                                   .tool = STAGECRAFT_TOOL});

@@ -158,7 +158,8 @@ parts_of_gelu = [
 for folder, output in ("gelu", "outer/dense"), ("two_outputs", "inner/tanh"), ("exported", "outer/dense"):
     write_bundle(scratch / folder, parts_of_gelu, output, weights_of(**{"inner/dense": (6, 6), "outer/dense": (6, 3)}))
 
-add_application(scratch / "exported", batch_size=3, iterations=6, allowed_batch_sizes=[1, 3])
+add_application(scratch / "exported", batch_size=3, iterations=6, allowed_batch_sizes=[1, 3],
+                signatures={"a": {"method_name": "tensorflow/serving/classify"}})
 
 runtime = '{"embedded_runtime_exec_cachedir": "kept", "runtime_api_timeout_us": 700}'
 half = ".in_dtype(sc::dtype::float16)"
@@ -197,7 +198,9 @@ gives("manual_sharding", "--num_ipus", "2", "--manual_sharding", "[['first'], ['
                    '"middle": 1'])
 gives("merge_subgraphs", "--merge_subgraphs")
 # How an exported model is run, unless an option says it.
-gives("as it is exported", source="exported", application=[".batch_size = 3", ".steps_per_execution = 6"], lacks=["allowed_batch_sizes"])
+to = gives("as it is exported", source="exported", application=[".batch_size = 3", ".steps_per_execution = 6"], lacks=["allowed_batch_sizes"])
+if json.loads((to / "application.json").read_text()).get("signatures") != {"a": {"method_name": "tensorflow/serving/classify"}}:
+    failures.append("signatures of examples are not kept")
 gives("batch_per_step of an embedded runtime", "--int64_to_int32_conversion", "--embedded_runtime_save_config", runtime, source="exported",
       application=[".batch_size = 3", ".steps_per_execution = 1"])
 gives("several sizes", "--no_ipu_placement", source="exported", application=[".batch_size = 3", ".allowed_batch_sizes = {1, 3}"])

@@ -14,7 +14,7 @@ import pathlib
 import struct
 import tempfile
 
-from running_server import check, make_plain_models, serve, whole_test
+from running_server import FOLDER, check, make_plain_models, serve, whole_test
 
 PIXELS, SIZE = [[0, 51, 102], [153, 204, 255]], [0.5, -1]
 ROW = {"pixels": PIXELS, "size": SIZE}
@@ -401,8 +401,22 @@ def check_tables(server):
               output.get("parameters", {}).get("binary_data_size") == (len(found_bytes) or None), status, found)
 
 
+def check_export(server):
+    """The signatures of an export (applications_test.cpp) answer what its outputs are."""
+    image, size = [0.0, 0.25, 0.5, 0.5, 0.75, 1.0], [0.5, 2.0]
+    predicted = server.ask("POST", "/v1/models/exported:predict", {"instances": [{"image": [image[:3], image[3:]], "size": size}]})[1]["predictions"][0]
+    best = sorted(zip("abcd", predicted["scores"]), key=lambda each: -each[1])[:2]
+    found = server.ask("POST", "/v1/models/exported:classify", examples({"image": image, "size": size}, signature="best"))
+    check("an export's classification", found == (200, {"results": [list(map(list, best))]}), found, best)
+    for example in {"image": image, "width": 0.5}, {"image": image, "width": 0.5, "height": 2}:
+        found = server.ask("POST", "/v1/models/exported:regress", examples(example, signature="other"))
+        check("an export's regression", found == (200, {"results": predicted["other"]}), found, predicted)
+
+
 with whole_test(250), tempfile.TemporaryDirectory() as folder:
     config = make_plain_models(pathlib.Path(folder))
     with serve("--model_config_file", config) as server:
         check_tables(server)
+    with serve("--model", f"exported={FOLDER / 'exported'}") as server:
+        check_export(server)
     print(len(TENSORFLOW) + len(KSERVE) + len(BINARY), "rules")

@@ -13,6 +13,7 @@
 #include <stagecraft/serving/detail/example_signatures.hpp>
 #include <stagecraft/serving/detail/export_folder.hpp>
 #include <stagecraft/serving/embedded_runtime.hpp>
+#include <stagecraft/serving/predictor_servable.hpp>
 #include <stagecraft/training/export_options.hpp>
 #include <stagecraft/training/trained_model.hpp>
 #include <string>
@@ -42,6 +43,10 @@ template <class Session>
       {.batch_size = batch_size, .stages = Session::sizes::stages, .of_inputs = graph_of<M>.batch_size()});
   if (auto const text = sizes.text.view(); sizes.failed())
     io::refuse("E5148", place, std::string(text.substr(0, text.rfind(" ["))));
+  // Steps have inputs and outputs of their own, which the compiled application says.
+  if (options.preprocessing_step.empty() && options.postprocessing_step.empty())
+    serving::detail::check_signatures(options.signatures,
+                                      serving::detail::describe_session<Session>(place, options.output_names), place);
   io::unfinished_export folder(place);
   folder.prepare(options.purge_export_dir);
   auto const wanted = iterations > 0 ? iterations : Session::described::training.steps_per_execution;
