@@ -166,6 +166,11 @@ def check_refusals():
     for path in "ranker", "encoder":
         code, said = run("show", FOLDER / path, "--signature", "other")
         check(code == 1 and "[E5242]" in said and "serving_default" in said, f"{path}: {said}")
+    shutil.copytree(FOLDER / "ranker", FOLDER / "of_examples")
+    graph = FOLDER / "of_examples" / "saved_model.pb"
+    graph.write_bytes(graph.read_bytes().replace(b"tensorflow/serving/predict", b"tensorflow/serving/regress"))
+    code, said = run("show", FOLDER / "of_examples", "--signature", "serving_default")
+    check(code == 1 and "[E5242]" in said and "is one of examples (tensorflow/serving/regress)" in said, f"a signature of examples: {said}")
     code, said = run("show", HERE / "expected" / "missing.onnx", "--output-node", "y")
     check(code == 1 and "[E5209]" in said, said)
 

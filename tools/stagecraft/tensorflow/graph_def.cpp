@@ -146,6 +146,7 @@ class parser {
           while (content.next()) switch (content.tag_and_type()) {
               case message_tag(1): signature.inputs.push_back(read_tensor_info(content.get_message())); break;
               case message_tag(2): signature.outputs.push_back(read_tensor_info(content.get_message())); break;
+              case message_tag(3): signature.method = content.get_string(); break;
               default: content.skip();
             }
           break;

@@ -112,6 +112,7 @@ struct tensorflow_tensor {
 /// The inputs and outputs that a server calls a graph by.
 struct tensorflow_signature {
   std::vector<tensorflow_tensor> inputs, outputs;
+  std::string method = {};  ///< "tensorflow/serving/predict"
 };
 
 /// A graph with its functions, and the signatures of a SavedModel.

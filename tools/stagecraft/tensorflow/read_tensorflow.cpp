@@ -61,6 +61,12 @@ source_model read_saved_graph(tensorflow_graph const& graph, tensor_bundle const
                    (others.empty() ? std::string("it has none: give tf.saved_model.save signatures=...")
                                    : "--signature is one of " + listed(others)));
   }
+  if (auto const& method = found->second.method;
+      method == "tensorflow/serving/classify" || method == "tensorflow/serving/regress")
+    io::refuse("E5242", file,
+               "the signature '" + shown_name(name) + "' is one of examples (" + method +
+                   "), which its nodes parse from bytes: --signature names one of tensors, and .signatures of an "
+                   "export, or of its application.json, say how a server reads examples");
   if (!options.output_nodes.empty())
     io::refuse("E5209", file, "--output-node is for frozen graphs; a SavedModel has signatures");
   return read(graph, found->second, file, options, [&](std::string const& key) { return variables.tensor(key); });
