@@ -6,6 +6,7 @@ set -euo pipefail
 
 packages=(
   g++ clang-19 libclang-rt-19-dev libc++-19-dev lld cmake ninja-build ccache pkg-config python3 git file dpkg-dev  # tools
+  libtcmalloc-minimal4  # with which Clang is faster
   qemu-user g++-aarch64-linux-gnu  # other processors: what a program does on an older one, and on ARM
   libxtensor-dev libxsimd-dev xtl-dev zlib1g-dev nlohmann-json3-dev libzip-dev libpng-dev libjpeg-dev  # the library
   doctest-dev libcli11-dev libhdf5-dev libprotozero-dev libboost-dev libssl-dev                      # its tests, examples
@@ -27,8 +28,9 @@ fi
 
 missing=()
 for package in "${packages[@]}"; do
-  # pkgconf is what newer releases have for pkg-config.
-  if ! is_installed "$package" && ! { [[ "$package" == pkg-config ]] && is_installed pkgconf; }; then
+  # pkgconf is what newer releases have for pkg-config, and libraries with a new type of time have another name.
+  if ! is_installed "$package" && ! is_installed "${package}t64" &&
+     ! { [[ "$package" == pkg-config ]] && is_installed pkgconf; }; then
     missing+=("$package")
   fi
 done
