@@ -12,7 +12,29 @@ set(stagecraft_source_groups
     "onnx/operations/ tap_operations transform_operations word_operations word_reductions"
     "saved_model/ object_graph saved_model"
     "tensorflow/ graph_def graph_patterns lower_elementwise lower_movement lower_products lower_windows operation_table read_tensorflow"
-    "keras/ operator_movement operator_reductions operator_words")
+    "keras/ operator_movement operator_reductions operator_words"
+    "applications/ application_cache application_source"
+    "arrays/ array_text bound_arguments numpy_functions numpy_random python_literal"
+    "commands/ compile_command convert_command convert_options export_command export_formats import_command"
+    "commands/ model_converters model_edits node_groups pipeline_command plan_command"
+    "commands/ run_command run_inputs show_command signature_command"
+    "onnx/ control_nodes elementwise_nodes"
+    "onnx/ onnx_folding onnx_operations"
+    "onnx/ onnx_trace whole_ranges"
+    "onnx/operations/ composed_nodes recurrent_operations state_operations"
+    "onnx/operations/ folding_quantized quantized_operations whole_products"
+    "pipeline/ pipeline_configuration pipeline_program pipeline_search pipeline_solution"
+    "source/ header_export identifier layer_stages source_steps"
+    "source/ repeated_steps source_text"
+    "source/ source_writer statement_writer test_writer written_layer"
+    "tensorflow/ lowered_tensors lowering"
+    "serve/ api json_reader rest_api server_metrics tensor_json"
+    "serve/ kserve_api option_files text_message"
+    "serve/ serve_command triton_api"
+    "serve/http/ body_encoding http_connection http_front http_loop http_message http_session"
+    "serve/models/ ensemble host_policies model_config model_watcher"
+    "serve/models/ sequence_batcher served_models version_folders warm_up"
+    "serve/settings/ request_traces settings_api")
 
 set(stagecraft_tool_folder ${CMAKE_CURRENT_LIST_DIR})
 function(stagecraft_compile_together target)
