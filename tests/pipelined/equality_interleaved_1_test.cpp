@@ -4,7 +4,4 @@
 
 using namespace random_runs;  // NOLINT: the tests' own
 
-TEST_CASE("interleaved pipelines of random models, part 1") {
-  equality<random_model<6>, interleaved_rows[0]>::run();
-  equality<random_model<12>, interleaved_rows[1]>::run();
-}
+TEST_CASE("interleaved pipelines of random models, part 1") { equality<random_model<12>, interleaved_rows[1]>::run(); }

@@ -5,6 +5,7 @@
 using namespace random_runs;  // NOLINT: the tests' own
 
 TEST_CASE("interleaved pipelines of random models, part 2") {
+  equality<random_model<6>, interleaved_rows[0]>::run();
   equality<random_model<2>, interleaved_rows[2]>::run();
   equality<random_model<8>, interleaved_rows[3]>::run();
   equality<random_model<14>, interleaved_rows[4]>::run();

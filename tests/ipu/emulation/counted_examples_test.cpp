@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What tiles count in trainings of the examples is what the profile said before, for every pass and every weight
 // update, and they use as much memory. Each example's model and training are those of its file, on as few tiles as hold
-// them. Here: perceptrons; counted_examples_2_test.cpp: functional models and subclasses; counted_examples_3_test.cpp:
-// images and a layer of one's own; counted_examples_4_test.cpp: the residual network.
+// them. Here and in counted_examples_5_test.cpp: perceptrons; counted_examples_2_test.cpp: functional models and
+// subclasses; counted_examples_3_test.cpp: images and a layer of one's own; counted_examples_4_test.cpp: the residual
+// network.
 //
 // Not here are 07_stage_check, 09_schedules and 22_resnet50_on_ipus, which only ask the compiler and train nothing.
 // (09's three schedules are in counted_sessions_test.cpp and counted_images_test.cpp.)
@@ -28,29 +29,14 @@ namespace example_01 {
 namespace example_03 {
 #include "../../../examples/03_two_stages.cpp"
 }
-namespace example_10 {
-#include "../../../examples/10_steps_per_execution.cpp"
-}
-namespace example_11 {
-#include "../../../examples/11_gradient_accumulation.cpp"
-}
 namespace example_15 {
 #include "../../../examples/15_pipelining_options.cpp"
-}
-namespace example_16 {
-#include "../../../examples/16_queues.cpp"
-}
-namespace example_17 {
-#include "../../../examples/17_asynchronous_callbacks.cpp"
 }
 namespace example_18 {
 #include "../../../examples/18_replicas.cpp"
 }
 namespace example_19 {
 #include "../../../examples/19_porting.cpp"
-}
-namespace example_21 {
-#include "../../../examples/21_emulated_ipus.cpp"
 }
 #pragma GCC diagnostic pop
 #undef main
@@ -79,24 +65,6 @@ constexpr bool same_for_devices = std::is_same_v<constant<of_devices<A>>, consta
 
 TEST_CASE("01_mnist") { check_training<example_01::mlp, example_01::training, 1>(); }
 
-TEST_CASE("03_two_stages") { check_training<example_03::two_stages, example_03::training, 2>(); }
-
-TEST_CASE("10_steps_per_execution, 16_queues, 17_asynchronous_callbacks") {
-  check_training<example_10::mlp, example_10::training<1>, 1>();
-  // The others are the same for devices.
-  static_assert(same_for_devices<example_10::training<1>, example_10::training<example_10::steps_of_epoch>>);
-  static_assert(std::is_same_v<example_10::mlp, example_16::mlp> && std::is_same_v<example_10::mlp, example_17::mlp>);
-  static_assert(same_for_devices<example_10::training<1>, example_16::plain>);
-  static_assert(same_for_devices<example_10::training<1>, example_16::queued>);
-  static_assert(same_for_devices<example_10::training<1>, example_17::training<false>>);
-  static_assert(same_for_devices<example_10::training<1>, example_17::training<true>>);
-}
-
-TEST_CASE("11_gradient_accumulation") {
-  check_training<example_11::mlp, example_11::training, 1>();
-  check_training<example_11::mlp, example_11::large_batches, 1>();
-}
-
 TEST_CASE("15_pipelining_options, 19_porting") {
   check_training<example_15::two_stages, example_15::grouped, 2>();
   check_training<example_15::two_stages, example_15::recomputing, 2>();
@@ -112,6 +80,3 @@ TEST_CASE("18_replicas") {
   check_training<example_18::two_stages, example_18::training, 4>();
   static_assert(sc::replicas_of<example_18::two_stages, example_18::training, checked_ipus<4, 64>> == 2);
 }
-
-// The stages are those that the compiler has chosen for all tiles of two IPUs.
-TEST_CASE("21_emulated_ipus") { check_training<example_21::two_stages, example_21::training, 2>(); }
