@@ -24,7 +24,7 @@ write_basic_package_version_file(stagecraftConfigVersion.cmake COMPATIBILITY Sam
 configure_package_config_file(cmake/stagecraftConfig.cmake.in stagecraftConfig.cmake
                               INSTALL_DESTINATION ${stagecraft_package_dir} NO_SET_AND_CHECK_MACRO)
 install(FILES ${PROJECT_BINARY_DIR}/stagecraftConfig.cmake ${PROJECT_BINARY_DIR}/stagecraftConfigVersion.cmake
-              cmake/application.cmake
+              cmake/application.cmake cmake/module.cmake cmake/stagecraft.cppm
         DESTINATION ${stagecraft_package_dir})
 
 # A file of pkg-config's for each component that was found; needs are modules of pkg-config's.

@@ -8,19 +8,25 @@
 #     tools/test.sh              all steps, about 38 minutes on two cores
 #     tools/test.sh asan tsan    these
 #     tools/test.sh portable     other processors and systems: all that this machine has compilers for, run or emulated.
-#                                STAGECRAFT_ZIG: a Python with the package ziglang, for musl, macOS and Windows
+#                                STAGECRAFT_ZIG: a Python with the package ziglang, for musl, macOS and Windows;
+#                                STAGECRAFT_CMAKE: CMake from 3.28 on, for its modules
+#     tools/test.sh portable --write   the same, and puts the rows into docs/platforms.md and docs/bare_metal.md
 set -euo pipefail
 exec </dev/null
 cd "$(dirname "$0")/.."
 
-steps=("$@")
+steps=() write=
+for each in "$@"; do
+  if [[ $each == --write ]]; then write=1; else steps+=("$each"); fi
+done
 [[ ${#steps[@]} -gt 0 ]] || steps=(test test_clang asan tsan)
 for step in "${steps[@]}"; do
   echo "== $step"
   if [[ $step == portable ]]; then
-    python3 -B tests/portable/platforms.py build/portable ${STAGECRAFT_ZIG:+--zig "$STAGECRAFT_ZIG"}
-    python3 -B tests/portable/bare_metal.py build/portable/bare_metal || [[ $? == 77 ]]  # 77: no compiler for it
+    python3 -B tests/portable/platforms.py build/portable ${STAGECRAFT_ZIG:+--zig "$STAGECRAFT_ZIG"} ${write:+--write docs/platforms.md}
+    python3 -B tests/portable/bare_metal.py build/portable/bare_metal ${write:+--write docs/bare_metal.md} || [[ $? == 77 ]]  # 77: no compiler for it
     python3 -B tests/portable/web.py build/portable/web || [[ $? == 77 ]]
+    python3 -B tests/portable/module.py build/portable/module ${STAGECRAFT_CMAKE:+--cmake "$STAGECRAFT_CMAKE"} || [[ $? == 77 ]]
     continue
   fi
   cmake --workflow --preset "$step"

@@ -2,9 +2,9 @@
 """Predictions without an operating system: compiles bare_metal/main.cpp with a static_predictor for this machine and for
 microcontrollers, runs the programs, emulated by QEMU, and compares the outputs.
 
-    bare_metal.py <folder for programs> [--host]
+    bare_metal.py <folder for programs> [--host] [--write docs/bare_metal.md]
 
---host: only this machine, compiled without exceptions and RTTI. Else a missing compiler or emulator skips the test (77). Prints
+--write puts the rows into the table. --host: only this machine, compiled without exceptions and RTTI. Else a missing compiler or emulator skips the test (77). Prints
 the rows of docs/bare_metal.md. Fails if a program does not compile, needs a function of a heap, of exceptions or of an
 operating system, prints other numbers than this machine, or takes more flash or memory than the perceptron may."""
 import argparse
@@ -14,6 +14,8 @@ import shutil
 import struct
 import subprocess
 import sys
+
+import platforms
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 START = ROOT / "examples/microcontroller"
@@ -148,12 +150,13 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("folder", type=pathlib.Path)
     parser.add_argument("--host", action="store_true")
+    parser.add_argument("--write", type=pathlib.Path)
     options = parser.parse_args()
     options.folder.mkdir(parents=True, exist_ok=True)
     if not options.host and not all(map(shutil.which, ("arm-none-eabi-g++", "qemu-system-arm"))):
         print("arm-none-eabi-g++ or qemu-system-arm is not here", file=sys.stderr)
         return 77
-    failed = False
+    failed, rows = False, []
     if not options.host:
         print("| network | processor | flash | of it weights | memory | of it stack | instructions | largest difference |\n|---|---|---|---|---|---|---|---|")
     for network in NETWORKS[:2] if options.host else NETWORKS:
@@ -164,7 +167,10 @@ def main():
                 failed = True
                 print(f"{network} on {board[0]}: {problem}", file=sys.stderr)
             else:
+                rows.append(row)
                 print(row, flush=True)
+    if options.write:
+        options.write.write_text(platforms.with_rows(options.write.read_text(encoding="utf-8"), rows, "| network | processor |", 2), encoding="utf-8")
     return 1 if failed else 0
 
 

@@ -86,12 +86,13 @@ def headers_of_libraries(folder):
     return only
 
 
-def with_rows(document, rows):
-    """The document with these rows in its table, in the order of PLATFORMS; rows of platforms that were not tried now stay."""
+def with_rows(document, rows, head="| platform | compiler |", names=1):
+    """The document with these rows in the table with this head, in the order of PLATFORMS, or else of the table; rows of what was not
+    tried now stay. The first `names` cells say what a row is of."""
     lines = document.splitlines()
-    first = next(i for i, line in enumerate(lines) if line.startswith("| platform | compiler |")) + 2
+    first = next(i for i, line in enumerate(lines) if line.startswith(head)) + 2
     last = next(i for i in range(first, len(lines) + 1) if i == len(lines) or not lines[i].startswith("|"))
-    known = {row.split("|")[1].strip(): row for row in [*lines[first:last], *rows]}
+    known = {"|".join(row.split("|")[1:1 + names]).strip(): row for row in [*lines[first:last], *rows]}
     table = [known.pop(each.name) for each in PLATFORMS if each.name in known]
     return "\n".join([*lines[:first], *table, *known.values(), *lines[last:]]) + "\n"
 

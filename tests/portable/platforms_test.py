@@ -1,8 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Tests which outputs platforms.py takes for the same as this machine's."""
+"""Tests which outputs platforms.py takes for the same as this machine's, and that the module reads all standard headers before it
+begins."""
 import math
+import re
+import sys
 
 import platforms
+
+sys.path.insert(0, str(platforms.ROOT / "tools"))
+import amalgamate  # noqa: E402
 
 EXPECTED = "start\nloss 1.5\nlogit -0.25\n"
 
@@ -26,3 +32,9 @@ assert platforms.with_rows(TABLE, [f"| {NAMES[1]} | new |", f"| {NAMES[2]} | new
     f"| {NAMES[0]} | old |", f"| {NAMES[1]} | new |", f"| {NAMES[2]} | new |", ""]
 for number in (math.nan, math.inf):
     assert not platforms.same([("loss", number)], [("loss", number)]), "a number that is not finite in both"
+READ = amalgamate.Amalgamation()
+for header in ("stagecraft/diagnostics/compiler.hpp", "stagecraft/ipu.hpp", "stagecraft/steps.hpp"):
+    READ.add(header, "the module")
+BEFORE = (platforms.ROOT / "cmake/stagecraft.cppm").read_text(encoding="utf-8").partition("export module")[0]
+MISSING = READ.standard_headers - set(re.findall(r"#include <([^>]+)>", BEFORE))
+assert not MISSING, f"cmake/stagecraft.cppm does not read {sorted(MISSING)} before the module begins"

@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The page docs/digits.md in headless Chromium: draws digits with pointer events, and compares the scores that
-WebAssembly computes with those of the same program on this computer.
+WebAssembly computes with those of the same program on this computer; and trains README's network there. The same program for
+WebAssembly runs in Node, if that is here, and ends with the library's message where it finds an error.
 
     web.py <folder>     77 if Chromium or the compiler is not here"""
 import functools
 import html
 import http.server
 import pathlib
+import queue
 import re
 import shutil
 import subprocess
@@ -18,6 +20,30 @@ sys.path.insert(0, str(ROOT / "tools/site"))
 import web  # noqa: E402
 
 TOLERANCE = 1e-5
+TRAINING = """<!doctype html><body><div id="first"></div><script src="first.js"></script><script>
+const page = document.getElementById("first");
+page.querySelector("button").click();
+const wait = () => page.dataset.code === undefined ? setTimeout(wait, 50)
+  : fetch("end", {method: "POST", body: page.dataset.code + "\\n" + page.querySelector("pre").textContent});
+wait();
+</script></body>"""
+# An error of data: batches of no samples.
+MISTAKE = """#include <stagecraft/stagecraft.hpp>
+namespace sc = stagecraft;
+using namespace sc::layers;
+inline constexpr auto training = sc::training{.loss = sc::losses::sparse_categorical_crossentropy{.from_logits = true}};
+int main() {
+  auto const [train, test] = sc::datasets::digits({.train = 64, .test = 32});
+  sc::trainer<sc::sequential<input{28, 27}, flatten{}, dense{10}>, training> model;
+  model.fit(train.x, train.y);
+}
+"""
+NODE = """import {WASI} from 'node:wasi';
+import {readFileSync} from 'node:fs';
+const wasi = new WASI({version: 'preview1'});
+const module = await WebAssembly.instantiate(readFileSync(process.argv[2]), wasi.getImportObject());
+process.exit(wasi.start(module.instance));
+"""
 # Strokes of a one, a seven and a zero, as points of an image of 28 x 28.
 STROKES = {1: [[(14, 5), (14, 23)]], 7: [[(8, 6), (20, 6), (13, 23)]],
            0: [[(14, 5), (9, 8), (8, 14), (9, 20), (14, 23), (19, 20), (20, 14), (19, 8), (14, 5)]]}
@@ -42,14 +68,49 @@ wait();
 
 
 class QuietHandler(http.server.SimpleHTTPRequestHandler):
+    posted = queue.Queue()
+
     def log_message(self, *_):
         pass
+
+    def do_POST(self):
+        self.posted.put(self.rfile.read(int(self.headers["Content-Length"])).decode())
+        self.send_response(204)
+        self.end_headers()
+
+
+def chromium(folder, *options):
+    return ["chromium", "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", f"--user-data-dir={folder / 'chromium'}", *options]
+
+
+def trained_in_chromium(address, folder):
+    """The exit code of README's program, and its last line."""
+    browser = subprocess.Popen(chromium(folder, "--remote-debugging-port=0", address), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        lines = QuietHandler.posted.get(timeout=900).splitlines()
+    finally:
+        browser.kill()
+        browser.wait()
+    return int(lines[0]), [line for line in lines if line][-1]
+
+
+def check_node(folder, program, expected):
+    """README's program ends with the line that it writes in the page; an error of data is a message and an exit code."""
+    script = folder / "run.mjs"
+    script.write_text(NODE, encoding="utf-8")
+    (folder / "mistake.cpp").write_text(MISTAKE, encoding="utf-8")
+    subprocess.run([*web.TRAINER, f"-I{ROOT / 'include'}", "-O0", folder / "mistake.cpp", "-o", folder / "mistake.wasm"], check=True)
+    node = ["node", "--no-warnings", script]
+    ran = subprocess.run([*node, program], capture_output=True, text=True, timeout=900, check=True)
+    assert ran.stdout.splitlines()[-1] == expected, ran.stdout[-500:]
+    ran = subprocess.run([*node, folder / "mistake.wasm"], capture_output=True, text=True, timeout=900)
+    assert ran.returncode == 1 and "E4" in ran.stderr, (ran.returncode, ran.stderr)
+    print(f"an error: {ran.stderr.strip()}")
 
 
 def drawn_in_chromium(address, folder):
     """(scores, pixels, how many pictures of the layers are not black)."""
-    ran = subprocess.run(["chromium", "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", f"--user-data-dir={folder / 'chromium'}",
-                          "--virtual-time-budget=20000", "--dump-dom", address], capture_output=True, text=True, timeout=240)
+    ran = subprocess.run(chromium(folder, "--virtual-time-budget=20000", "--dump-dom", address), capture_output=True, text=True, timeout=240)
     title = re.search(r"<title>([^<]*)</title>", ran.stdout)
     if not title:
         sys.exit(f"the page did not answer: {ran.stdout[:500]}\n{ran.stderr[-1500:]}")
@@ -78,7 +139,16 @@ def main():
         assert difference <= TOLERANCE, (scores, expected)
         assert scores.index(max(scores)) == digit
         assert pictures[0] >= 4 and pictures[1] >= 8, f"pictures of layers that are not black: {pictures}"
-    print(f"{module.stat().st_size} bytes of WebAssembly")
+    program = web.build_trainer(folder)
+    (folder / "first.html").write_text(TRAINING, encoding="utf-8")
+    shutil.copy(ROOT / "docs/first.js", folder)
+    code, last = trained_in_chromium(f"http://127.0.0.1:{server.server_port}/first.html", folder)
+    print(f"README's program ends with {code}: {last}")
+    accuracy = re.match(r"accuracy (0\.\d+); the first image is a 3", last)
+    assert code == 0 and accuracy and float(accuracy[1]) > 0.97, last
+    if shutil.which("node"):
+        check_node(folder, program, last)
+    print(f"{module.stat().st_size} and {program.stat().st_size} bytes of WebAssembly")
     return 0
 
 

@@ -61,9 +61,10 @@ def page_of_example(name):
 
 def on_files(files, config):
     files.append(File.generated(config, "site.css", content=STYLE))
-    module = ROOT / "build/web/digits.wasm"  # tools/site/web.py
-    if module.exists():
-        files.append(File.generated(config, "digits.wasm", abs_src_path=str(module)))
+    for name in ("digits.wasm", "first.wasm"):
+        module = ROOT / "build/web" / name  # tools/site/web.py
+        if module.exists():
+            files.append(File.generated(config, name, abs_src_path=str(module)))
     for source, page in PAGES.items():
         text = page_of_example(source.removeprefix("examples/")) if source.endswith(".cpp") else (ROOT / source).read_text(encoding="utf-8")
         files.append(File.generated(config, page, content=text))

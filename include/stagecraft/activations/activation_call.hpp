@@ -10,8 +10,8 @@
 
 namespace stagecraft::activations::detail {
 
-constexpr int activation_kinds = static_cast<int>(activation_kind::hard_sigmoid) + 1;
-constexpr float selu_slope = 1.0507009873554805F, selu_depth = 1.6732632423543772F;
+inline constexpr int activation_kinds = static_cast<int>(activation_kind::hard_sigmoid) + 1;
+inline constexpr float selu_slope = 1.0507009873554805F, selu_depth = 1.6732632423543772F;
 
 /// Keras's names, and one for each of the two forms of gelu.
 constexpr std::string_view composite_name(activation const& f) {

@@ -81,14 +81,18 @@ struct session_shape {
       return array_of_each<end_count>(
           []<int End>() { return bool{computed_loss_of<Job, End>.sparse_targets}; })[output];
   }
-  /// Targets of an output: class numbers (batch, class_numbers) if its loss is sparse, else floats.
+  /// A target of an output: a class number if its loss is sparse, else a float. A function and no lambda within
+  /// decltype, which modules cannot export.
   template <std::size_t Output>
-  using target_type = decltype([] {
+  [[nodiscard]] static constexpr auto example_target() {
     if constexpr (!has_losses)
       return float{};
     else
       return kernels::target_type<computed_loss_of<Job, Output>>{};
-  }());
+  }
+  /// Targets of an output: class numbers (batch, class_numbers) if its loss is sparse, else floats.
+  template <std::size_t Output>
+  using target_type = decltype(example_target<Output>());
 
   /// Losses that are not reduced are reported as their mean.
   template <std::size_t End>

@@ -4,8 +4,69 @@
 #pragma once
 
 #include <stagecraft/diagnostics/rooms.hpp>
-#include <pthread.h>
 
+// A program for WebAssembly has one thread, unless it is compiled with -pthread.
+#if defined(__wasm__) && !defined(_REENTRANT)
+#define STAGECRAFT_ONE_THREAD
+#include <cstdlib>
+#else
+#include <pthread.h>
+#endif
+
+#if defined(STAGECRAFT_ONE_THREAD)
+namespace stagecraft::threads {
+
+/// A lock of the only thread.
+class mutex {
+ public:
+  mutex() = default;
+  mutex(mutex const&) = delete;
+  mutex& operator=(mutex const&) = delete;
+
+ private:
+  friend class scoped_lock;
+  bool taken_ = false;
+};
+
+/// Holds a mutex until it is destroyed, or until `unlock`. Taking it twice ends the program: nobody could release it.
+class scoped_lock {
+ public:
+  explicit scoped_lock(mutex& locked) noexcept : locked_(&locked) { lock(); }
+  struct if_free {};
+  scoped_lock(mutex& locked, if_free) noexcept : locked_(&locked) {
+    if (!locked.taken_) lock();
+  }
+  scoped_lock(scoped_lock const&) = delete;
+  scoped_lock& operator=(scoped_lock const&) = delete;
+  ~scoped_lock() {
+    if (owns_) unlock();
+  }
+
+  [[nodiscard]] bool owns_lock() const noexcept { return owns_; }
+  void lock() noexcept {
+    if (locked_->taken_) std::abort();
+    owns_ = locked_->taken_ = true;
+  }
+  void unlock() noexcept { owns_ = locked_->taken_ = false; }
+
+ private:
+  mutex* locked_;
+  bool owns_ = false;
+};
+
+/// What the only thread cannot wait for: nobody could wake it, so that waiting ends the program.
+class condition {
+ public:
+  condition() = default;
+  condition(condition const&) = delete;
+  condition& operator=(condition const&) = delete;
+
+  [[noreturn]] void wait(scoped_lock&) noexcept { std::abort(); }
+  void wake_all() noexcept {}
+};
+
+}  // namespace stagecraft::threads
+#else
 namespace stagecraft::threads {
 
 /// A lock that one thread at a time holds.
@@ -67,3 +128,4 @@ class condition {
 };
 
 }  // namespace stagecraft::threads
+#endif

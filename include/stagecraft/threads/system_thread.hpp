@@ -3,9 +3,8 @@
 #pragma once
 
 #include <stagecraft/diagnostics/rooms.hpp>
+#include <stagecraft/threads/mutex.hpp>
 #include <system_error>
-
-#include <pthread.h>
 
 namespace stagecraft::threads {
 
@@ -23,6 +22,9 @@ class system_thread {
     run_ = run;
     what_ = what;
     number_ = number;
+#if defined(STAGECRAFT_ONE_THREAD)
+    complain(static_cast<int>(std::errc::operation_not_supported));
+#else
     int const problem = pthread_create(
         &handle_, nullptr,
         [](void* self) noexcept -> void* {
@@ -33,12 +35,15 @@ class system_thread {
         this);
     if (problem != 0) complain(problem);
     runs_ = true;
+#endif
   }
 
   /// Waits for the end of the function, if it was started. Call this before the object is destroyed.
   void join() noexcept {
     if (!runs_) return;
+#if !defined(STAGECRAFT_ONE_THREAD)
     pthread_join(handle_, nullptr);
+#endif
     runs_ = false;
   }
 
@@ -47,7 +52,9 @@ class system_thread {
     throw std::system_error(problem, std::generic_category(), "a thread cannot be started");
   }
 
+#if !defined(STAGECRAFT_ONE_THREAD)
   pthread_t handle_{};
+#endif
   function run_ = nullptr;
   void* what_ = nullptr;
   int number_ = 0;

@@ -104,7 +104,7 @@ class sample_set {
       few_[size_++] = std::move(source);
       return;
     }
-    if (size_ == few_.size()) many_.append(few_.begin(), few_.end());
+    if (size_ == few_.size()) many_.append(few_.data(), few_.data() + few_.size());
     many_.push_back(std::move(source));
     ++size_;
   }
