@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Models of Keras with parts that are no plain layers: cells in loops, convolutional LSTMs, states that pass from layer to
-layer, operations on tensors. Each is <name>.h5 of Keras 2 or <name>_3.keras of Keras 3, with its inputs <name>_x0.npy ...
+layer, operations on tensors, factors of ConvNeXt. Each is <name>.h5 of Keras 2 or <name>_3.keras of Keras 3, with its inputs <name>_x0.npy ...
 and what it predicts, <name>_y0.npy .... They are packed as tests/import/keras_parts.tar.xz.
 
     python3 tests/golden/make_keras_parts.py <folder> [<name>...]   once with Keras 2, once with Keras 3
@@ -163,6 +163,24 @@ def masks():
     return keras.Model([words, sequence], L.Concatenate()([each if len(each.shape) == 2 else L.Flatten()(each) for each in outputs]), name="masks")
 
 
+def scales():
+    """Two blocks of ConvNeXt and a sum of InceptionResNetV2, with layers that keras.applications define: also as .h5 of Keras 3."""
+    from keras.src.applications.convnext import LayerScale
+    from keras.src.applications.inception_resnet_v2 import CustomScaleLayer
+
+    picture = Input(8, 8, 3, name="picture")
+    x = L.Activation("hard_silu")(L.Conv2D(4, 2, strides=2)(picture))
+    for i in range(2):
+        y = L.DepthwiseConv2D(3, padding="same", name=f"block_{i}_depthwise_conv")(x)
+        y = L.LayerNormalization(epsilon=1e-6, name=f"block_{i}_layernorm")(y)
+        y = L.Dense(8, activation="gelu", name=f"block_{i}_pointwise_conv_1")(y)
+        y = L.Dense(4, name=f"block_{i}_pointwise_conv_2")(y)
+        x = L.Add()([x, LayerScale(1e-6, 4, name=f"block_{i}_layer_scale")(y)])
+    x = CustomScaleLayer(0.17)([x, L.Activation("hard_sigmoid")(y)])
+    x = LayerScale(0.5, 4)(L.GlobalAveragePooling2D()(x))
+    return keras.Model(picture, L.Dense(3, "softmax")(x), name="scales")
+
+
 def application(name, size=64):
     def make():
         return getattr(keras.applications, name)(weights=None, input_shape=(size, size, 3), classes=10)
@@ -171,7 +189,7 @@ def application(name, size=64):
     return make
 
 
-SMALL = [cells, conv_lstm, states, elementwise, movement, mixed, masks]
+SMALL = [cells, conv_lstm, states, elementwise, movement, mixed, masks] + ([] if IS_KERAS_2 else [scales])
 LARGE = [application(each) for each in ("MobileNetV3Small", "MobileNetV3Large", "ConvNeXtTiny", "EfficientNetV2B0", "RegNetX002" if IS_KERAS_2 else "NASNetMobile")]
 
 
@@ -204,9 +222,12 @@ def main():
         outputs = [np.asarray(y) for y in as_list(model.predict(inputs if len(inputs) > 1 else inputs[0], verbose=0))]
         name = make.__name__ + ("" if IS_KERAS_2 else "_3")
         model.save(folder / (name + (".h5" if IS_KERAS_2 else ".keras")))
+        if make is scales:
+            model.save(folder / "scales.h5")
         for letter, arrays in (("x", inputs), ("y", outputs)):
             for i, each in enumerate(arrays):
-                np.save(folder / f"{name}_{letter}{i}.npy", each)
+                for stem in (name, "scales") if make is scales else (name,):
+                    np.save(folder / f"{stem}_{letter}{i}.npy", each)
         print(name, [y.shape for y in outputs])
 
 

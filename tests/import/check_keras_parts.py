@@ -20,7 +20,7 @@ from program import check, end, run
 HERE = pathlib.Path(__file__).parent
 FOLDER, COMPILER = pathlib.Path(sys.argv[2]), sys.argv[3]
 THOROUGH = "--thorough" in sys.argv[4:]
-COMPILED = "mixed", "masks_3"
+COMPILED = "mixed", "masks_3", "scales"
 # What the source of each must have: layers where the file has layers.
 SOURCES = {
     "cells": ["rnn{stacked_rnn_cells{lstm_cell{4}, gru_cell{3}, lstm_cell{4}}, {.return_sequences = true}}", "simple_rnn_cell{4, {.activation = sc::relu}}", ".return_state = true"],
@@ -30,6 +30,7 @@ SOURCES = {
     "movement": ["sc::layer<", "ops.slice("],
     "mixed": ["rescaling{", "re_lu{", "embedding{10, 4}", "multiply{}"],
     "masks": [".call_masked(ops, "],
+    "scales": ["return x * gamma;", ".initializer = sc::initializers::constant{1e-6F}", "return x + y * 0.17F;", "return x * sc::minimum(sc::maximum(x / 6.0F + 0.5F, 0.0F), 1.0F);", "return sc::minimum(sc::maximum(x / 6.0F", "for (int number = 0; number < 2; ++number)"],
 }
 PROGRAM = """#include <stagecraft/stagecraft.hpp>
 #include <stagecraft/io/safetensors.hpp>
@@ -170,6 +171,10 @@ def check_refusals():
     refused("layer 'y' (RNN) has a cell LSTMCell that has options that are not here: 'surprise'", ("y", "keras.layers", "RNN", {"cell": two}, ["@x"], {}))
     one = {"class_name": "GRUCell", "config": {"units": 3}}
     refused("layer 'y' (RNN) is called with first states that do not fit", ("y", "keras.layers", "RNN", {"cell": one}, ["@x"], {"initial_state": "@x"}))
+    refused("layer 'y' (LayerScale) is called on something else than 5 channels", ("y", "keras.layers", "LayerScale", {"init_values": 0.5, "projection_dim": 5}, ["@x"], {}))
+    refused("layer 'y' (CustomScaleLayer) is called on something else than two tensors", ("y", "keras.layers", "CustomScaleLayer", {"scale": 0.5}, ["@x"], {}))
+    refused("layer 'y' (LayerScale) has no option 'projection_dim'", ("y", "keras.layers", "LayerScale", {"init_values": 0.5}, ["@x"], {}))
+    refused("layer 'y' (LayerScale) has options that are not here: 'mode'", ("y", "keras.layers", "LayerScale", {"init_values": 0.5, "projection_dim": 6, "mode": 1}, ["@x"], {}))
     refused("layer 'y' (Dense) is called with a mask, which is not here", ("y", "keras.layers", "Dense", {"units": 3}, ["@x"], {"mask": "@x"}))
 
 

@@ -329,6 +329,8 @@ layer_list make_table() {
   };
   all.makers["Bidirectional"] = make_bidirectional;
   all.makers["RNN"] = make_rnn;
+  all.makers["CustomScaleLayer"] = make_custom_scale;
+  all.makers["LayerScale"] = make_layer_scale;
   all.words.push_back(own_text("rnn"));
   return all;
 }
@@ -367,6 +369,8 @@ namespace {
 
 std::unique_ptr<source_layer> make_layer(layer_config const& config) {
   if (config.class_name == "Lambda") refuse_lambda(config.options);
+  if (config.class_name == "Activation")
+    if (auto own = make_own_activation(config)) return own;
   auto const& makers = table().makers;
   auto const found = makers.find(config.class_name);
   if (found == makers.end()) throw unsupported("is a " + config.class_name + ", which is not here");

@@ -45,6 +45,12 @@ void check_unknown_options(json const& config, std::set<std::string> const& know
 [[nodiscard]] layer_config wrapped_config(layer_config const& config, char const* key);
 /// Keras's RNN of one of the library's cells, or of several.
 [[nodiscard]] std::unique_ptr<source_layer> make_rnn(layer_config const& config);
+/// An Activation by hard_silu or hard_sigmoid of Keras 3; null for other functions.
+[[nodiscard]] std::unique_ptr<source_layer> make_own_activation(layer_config const& config);
+/// The CustomScaleLayer of keras.applications.inception_resnet_v2.
+[[nodiscard]] std::unique_ptr<source_layer> make_custom_scale(layer_config const& config);
+/// The LayerScale of keras.applications.convnext.
+[[nodiscard]] std::unique_ptr<source_layer> make_layer_scale(layer_config const& config);
 
 /// The text of a default, which is written if other repeated layers have another whole number there.
 template <class T>
