@@ -87,9 +87,24 @@ def loops():
     text = imported("loop", ["ops.concatenate("], graph([node("Loop", ["three", "yes", "x"], ["last", "all"], step)],
                     [value("x", (2, 4))], [value("last"), value("all")], constants))
     check(text.count("own_sine{}(") == 3 and text.count("cos(") == 3, f"three trips: {text}")
-    many = [("three", (), WHOLE, [100000]), ("yes", (), TRUTH, [1])]
-    refused("loop_many", "makes more than 1,024 trips",
-            graph([node("Loop", ["three", "yes", "x"], ["last", "all"], step)], [value("x", (2, 4))], [value("last"), value("all")], many))
+    # Many trips are a scan, whose step is written once; it has the number of the trip as a row of a table, and counters, which may end it.
+    trips = lambda number: [("three", (), WHOLE, [number]), ("yes", (), TRUTH, [1]), ("none", (), WHOLE, [0]), ("two", (), WHOLE, [2]), ("most", (), WHOLE, [9000])]
+    many = lambda number, of=step: graph([node("Loop", ["three", "yes", "x"], ["last", "all"], of)], [value("x", (2, 4))], [value("last"), value("all")], trips(number))
+    text = imported("loop_many", ["ops.scan(ops.full({x.length(0), 5000, 1}, 0.0F)", "_done.all[", "_done.last["], many(5000))
+    check(text.count("sin(") == 1 and text.count("cos(") == 1, f"a step that is written once: {text}")
+    refused("loop_too_many", "makes more than 65,536 trips", many(100000))
+    counted = body("body", [node("Gather", ["t", "i"], ["e"]), node("Add", ["v", "e"], ["w"]), node("Add", ["k", "two"], ["m"]), node("Less", ["m", "most"], ["go_on"])],
+                   [value("i", (), WHOLE), value("go", (), TRUTH), value("v"), value("k", (), WHOLE)], [value("go_on"), value("w"), value("m", (), WHOLE)])
+    main = graph([node("Loop", ["", "yes", "x", "none"], ["last", "k"], counted)], [value("x", (4,)), value("t", (4500, 4))], [value("last")], trips(0))
+    imported("loop_counter", ["ops.scan(y, 1, ", "= k_state[0] + k_in;"], main)
+    # A step that is a layer is written out, and too long for that.
+    layers = body("body", [node("Identity", ["go"], ["go_on"]), node("Conv", ["v", "c"], ["w"], message((1, "pads"), (8, 1), (8, 1), (20, 7)))],
+                  [value("i", (), WHOLE), value("go", (), TRUTH), value("v")], [value("go_on"), value("w")], [("c", (2, 2, 3), REAL, [1] * 12)])
+    refused("loop_of_layers", "is no scan, since it has a Conv1D in each trip",
+            graph([node("Loop", ["three", "yes", "x"], ["last"], layers)], [value("x", ("n", 2, 4))], [value("last")], trips(5000)))
+    ends = body("body", [node("Sin", ["v"], ["w"]), node("Less", ["w", "half"], ["go_on"])],
+                [value("i", (), WHOLE), value("go", (), TRUTH), value("v")], [value("go_on"), value("w")], [("half", (), REAL, [0.5])])
+    refused("loop_of_data", "ends when data says so", graph([node("Loop", ["three", "yes", "x"], ["last"], ends)], [value("x", (2, 4))], [value("last")], trips(5000)))
     add = body("body", [node("Add", ["sum", "at"], ["next"]), node("Identity", ["next"], ["out"])],
                [value("sum"), value("at")], [value("next"), value("out")])
     text = imported("scan", ["add{}(", "ops.concatenate("], graph([node("Scan", ["first", "x"], ["last", "all"], add, whole("num_scan_inputs", 1))],
@@ -157,6 +172,13 @@ def types():
     imported("picture", ["input{4"], graph([node("Cast", ["x"], ["c"], whole("to", 1)), node("Relu", ["c"], ["y"])],
                                                [value("x", ("n", 4), uint8)], [value("y")]))
     imported("wrapped", ["sc::dtype::uint8"], graph([node("Cast", ["x"], ["y"], whole("to", uint8))], [value("x", ("n", 4))], [value("y")]))
+    # Nodes of 16 bits are layers that compute in them, and casts to them are layers that round.
+    float16 = 10
+    half = graph([node("MatMul", ["x", "w"], ["m"]), node("Relu", ["m"], ["r"]), node("Reshape", ["r", "s"], ["h"]), node("Exp", ["h"], ["e"]), node("Cast", ["e"], ["y"], whole("to", REAL))],
+                 [value("x", ("n", 4), float16)], [value("y")], [("w", (4, 4), REAL, range(16)), ("s", (2,), WHOLE, [-1, 4])])
+    imported("half", ["dense{4, sc::relu, {.use_bias = false}}.in_dtype(sc::dtype::float16)", "activation{sc::exponential}.in_dtype(sc::dtype::float16)"], half)
+    imported("rounded_to_half", ["activation{sc::linear}.in_dtype(sc::dtype::float16)"],
+             graph([node("Cast", ["x"], ["h"], whole("to", float16)), node("Cast", ["h"], ["y"], whole("to", REAL))], [value("x", ("n", 4))], [value("y")]))
     # 2^62 + 2^62 is no number of int64, and 2^53 + 1 none of a double: neither is computed.
     for number in (1 << 62, (1 << 53) - 1):
         refused("too_large", "", graph([node("Add", ["c", "c"], ["d"]), node("Mul", ["x", "d"], ["y"])], [value("x", ("n", 4), WHOLE)], [value("y")],

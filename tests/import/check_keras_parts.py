@@ -30,7 +30,7 @@ SOURCES = {
     "movement": ["sc::layer<", "ops.slice("],
     "mixed": ["rescaling{", "re_lu{", "embedding{10, 4}", "multiply{}"],
     "masks": [".call_masked(ops, "],
-    "scales": ["return x * gamma;", ".initializer = sc::initializers::constant{1e-6F}", "return x + y * 0.17F;", "return x * sc::minimum(sc::maximum(x / 6.0F + 0.5F, 0.0F), 1.0F);", "return sc::minimum(sc::maximum(x / 6.0F", "for (int number = 0; number < 2; ++number)"],
+    "scales": ["return x * gamma;", ".initializer = sc::initializers::constant{1e-6F}", "return x + y * 0.17F;", "return x * sc::minimum(sc::maximum(x / 6.0F + 0.5F, 0.0F), 1.0F);", "return sc::minimum(sc::maximum(x / 6.0F"],
 }
 PROGRAM = """#include <stagecraft/stagecraft.hpp>
 #include <stagecraft/io/safetensors.hpp>

@@ -4,7 +4,7 @@
     python3 tests/import/check_onnx_nodes.py <the program stagecraft> <folder> <compiler> [--only <expression>] [--import-only] [--new] [--update]
 
 It needs the packages onnx and onnxruntime, without which it is skipped (exit code 77). Nodes of onnxruntime's own domain are cases
-as well, and graphs of whole numbers (whole_nodes.py), whose outputs onnxruntime computes. onnx_nodes.txt lists all cases, refused ones with the kind of their reason; --update writes
+as well, and graphs of whole numbers (whole_nodes.py) and of loops (loop_nodes.py), whose outputs onnxruntime computes. onnx_nodes.txt lists all cases, refused ones with the kind of their reason; --update writes
 it anew, and --new compares those alone that it does not list as imported. A case is taken if all that it takes and returns are tensors of numbers and no output
 is NaN. Inputs that the importer does not take as such become constants. Models whose layers can be traced alone are carried out by programs of 60
 (node_programs.py), the others are compiled as they are. What it prints is a line for each case: imported and right, imported and wrong, refused and why."""
@@ -24,6 +24,7 @@ try:
     import onnxruntime
     from onnx import TensorProto, helper, numpy_helper
     from onnx.backend.test.loader import load_model_tests
+    import loop_nodes
     import whole_nodes
 except ImportError:
     sys.exit(77)
@@ -171,7 +172,7 @@ def results_of(names):
 def main():
     FOLDER.mkdir(parents=True, exist_ok=True)
     said, kinds = {}, {}
-    for name, *case in itertools.chain(cases(), microsoft_cases(), whole_nodes.cases()):
+    for name, *case in itertools.chain(cases(), microsoft_cases(), whole_nodes.cases(), loop_nodes.cases()):
         if not re.search(ONLY, name):
             continue
         try:

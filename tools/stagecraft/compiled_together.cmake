@@ -3,9 +3,9 @@
 # one run of the compiler, which takes a third of the time: the headers and templates that they share cost more than they do.
 # What has no group is compiled alone. Names in the unnamed namespaces of a group's sources must differ.
 set(stagecraft_source_groups
-    "keras/ config_calls config_masks config_reader hdf5_process model_json model_reader operator_graph operator_groups operator_layers option_values read_rtneural recurrent_cells weights_reader"
+    "keras/ config_calls config_masks config_reader hdf5_process model_json model_reader operator_graph operator_groups operator_layers option_values own_layers read_rtneural recurrent_cells weights_reader"
     "onnx/ empty_tensors folding_axes onnx_constants onnx_file onnx_inlining onnx_inputs onnx_joining onnx_model"
-    "onnx/ onnx_patterns onnx_types onnx_versions operator_table part_nodes product_nodes recurrent_nodes shape_nodes window_nodes"
+    "onnx/ onnx_patterns onnx_types onnx_versions operator_table part_nodes product_nodes recurrent_nodes rolled_loops shape_nodes window_nodes"
     "onnx/export/ export_sequences export_simple export_windows onnx_builder onnx_bundle onnx_export"
     "onnx/operations/ activation_operations attention_operations axis_nodes broadcast_operations einsum_operations index_operations made_nodes"
     "onnx/operations/ microsoft_attention microsoft_nodes operation_nodes part_operations pooling_operations region_operations resize_operations sampling_operations"

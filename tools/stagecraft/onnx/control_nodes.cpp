@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // ONNX's nodes that contain graphs: a branch whose condition is known becomes its nodes, and a loop with a known number
-// of trips becomes the nodes of all trips.
-#include "onnx_trace.hpp"
+// of trips becomes a scan, or the nodes of all trips.
+#include "known_trips.hpp"
 
 #include <algorithm>
+#include <limits>
 
 namespace stagecraft::tool {
 
@@ -12,7 +13,8 @@ namespace {
 using trace = onnx_trace;
 using names_list = std::vector<std::string>;
 
-constexpr std::int64_t most_trips = 1024;
+constexpr std::int64_t most_trips = 1024;         // those that are written one after the other
+constexpr std::int64_t fewest_rolled_nodes = 64;  // nodes of all trips for which a scan is written
 
 onnx_graph const& body_of(onnx_node const& node, char const* attribute) {
   auto const* const found = node.find(attribute);
@@ -49,6 +51,78 @@ void stack(trace& to, onnx_node const& node, names_list parts, std::int64_t axis
   to.set_alias(node, to.convert_made(std::move(joined)), output);
 }
 
+std::int64_t nodes_of(onnx_graph const& body) {
+  auto count = static_cast<std::int64_t>(body.nodes.size());
+  for (auto const& node : body.nodes)
+    for (auto const& [name, value] : node.attributes)
+      if (value.graph) count += nodes_of(*value.graph);
+  return count;
+}
+
+bool is_worth_a_scan(onnx_graph const& body, std::int64_t trips) {
+  return trips > 3 && trips * nodes_of(body) >= fewest_rolled_nodes;
+}
+
+/// Writes a loop as a scan. Returns why that was not possible; empty: it was.
+std::string roll(trace& to, onnx_node const& node, known_loop const& as) {
+  try {
+    to.roll(node, as);
+    return {};
+  } catch (unsupported const& why) {
+    if (as.trips > most_trips)
+      throw unsupported("makes more than 1,024 trips, and is no scan, since it " + std::string(why.what()));
+    return why.what();
+  }
+}
+
+/// A Loop as a scan, whose trips are known. The values of known states are rows of a table, and so are the number of
+/// the trip and the elements that it picks.
+bool roll_loop(trace& to, onnx_node const& node, onnx_graph body, names_list const& states, known_trips const& known) {
+  using input = known_loop::input;
+  auto const row_input = [&](std::string const& name) -> input {
+    auto table = known.table(name);
+    if (name == body.inputs[0].name) {
+      table = onnx_constant{{known.trips()}, {}, true};
+      for (std::int64_t i = 0; i < known.trips(); ++i) table->values.push_back(static_cast<double>(i));
+    }
+    if (!table) throw unsupported("has a state whose shape changes");
+    return {input::kinds::table, to.add_constant(std::move(*table))};
+  };
+  known_loop as{nullptr, known.trips()};
+  try {
+    as.inputs.push_back(row_input(body.inputs[0].name));
+    as.inputs.push_back(
+        {input::kinds::table,
+         to.add_constant({{known.trips()}, std::vector<double>(static_cast<std::size_t>(known.trips()), 1), true})});
+    for (std::size_t i = 0; i < states.size(); ++i)
+      as.inputs.push_back(known.is_known(i) ? row_input(body.inputs[i + 2].name)
+                                            : input{input::kinds::state, states[i]});
+    for (auto& each : body.nodes) {
+      if (!known.reads_known_place(each)) continue;
+      auto places = known.table(each.inputs[1]);
+      if (!places || places->shape.size() != 1) continue;
+      as.inputs.push_back(
+          {input::kinds::element, each.inputs[0], each.integer("axis", 0), false, to.add_constant(std::move(*places))});
+      auto const name = each.outputs[0] + " of a trip";
+      body.inputs.push_back({name, {}, {}, 1});
+      each.type = "Identity", each.attributes.clear(), each.inputs = {name};
+    }
+  } catch (unsupported const&) {
+    return false;
+  }
+  auto const result = [&](std::size_t i) { return i < node.outputs.size() ? static_cast<int>(i) : -1; };
+  as.body = &body;
+  as.outputs.push_back({-1, -1});
+  for (std::size_t i = 0; i < states.size(); ++i)
+    as.outputs.push_back(known.is_known(i) ? known_loop::output{}
+                                           : known_loop::output{static_cast<int>(i) + 2, result(i)});
+  for (std::size_t i = states.size() + 1; i < body.outputs.size(); ++i) as.outputs.push_back({-1, result(i - 1)});
+  if (!roll(to, node, as).empty()) return false;
+  for (std::size_t i = 0; i < states.size() && i < node.outputs.size(); ++i)
+    if (known.is_known(i)) to.set_alias(node, to.add_constant(known.last(i)), i);
+  return true;
+}
+
 void loop(trace& to, onnx_node const& node) {
   auto const& body = body_of(node, "body");
   if (node.inputs.size() < 2 + node.captures || body.inputs.size() < 2 || body.outputs.empty())
@@ -60,6 +134,8 @@ void loop(trace& to, onnx_node const& node) {
   auto const trips = count ? count->integers()[0] : most_trips + 1;
   bool goes_on = !condition || truth_of(*condition);
   names_list states(node.inputs.begin() + 2, node.inputs.begin() + 2 + static_cast<std::ptrdiff_t>(carried));
+  known_trips const known(to, body, states, count ? trips : std::numeric_limits<std::int64_t>::max(), goes_on);
+  if (known.is_counted() && is_worth_a_scan(body, known.trips()) && roll_loop(to, node, body, states, known)) return;
   std::vector<names_list> stacked(body.outputs.size() - 1 - carried);
   auto const yes = to.add_constant({{}, {1}, true});
   for (std::int64_t trip = 0; goes_on && trip < trips; ++trip) {
@@ -95,6 +171,25 @@ void scan(trace& to, onnx_node const& node) {
     auto const length = to.length_of(node, carried + i, at("scan_input_axes", i));
     if (trips >= 0 && length != trips) throw unsupported("has inputs of different lengths");
     trips = length;
+  }
+  if (trips > most_rolled) throw unsupported("makes more than 65,536 trips");
+  if (is_worth_a_scan(body, trips)) {
+    known_loop as{&body, trips};
+    for (std::size_t i = 0; i < given; ++i)
+      if (i < carried)
+        as.inputs.push_back({known_loop::input::kinds::state, node.inputs[i]});
+      else
+        as.inputs.push_back({known_loop::input::kinds::element, node.inputs[i], at("scan_input_axes", i - carried),
+                             at("scan_input_directions", i - carried) != 0});
+    for (std::size_t i = 0; i < body.outputs.size(); ++i) {
+      int const result = i < node.outputs.size() ? static_cast<int>(i) : -1;
+      if (i < carried)
+        as.outputs.push_back({static_cast<int>(i), result});
+      else
+        as.outputs.push_back(
+            {-1, result, at("scan_output_axes", i - carried), at("scan_output_directions", i - carried) != 0});
+    }
+    if (roll(to, node, as).empty()) return;
   }
   if (trips > most_trips) throw unsupported("makes more than 1,024 trips");
   names_list states(node.inputs.begin(), node.inputs.begin() + static_cast<std::ptrdiff_t>(carried));

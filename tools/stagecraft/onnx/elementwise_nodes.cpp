@@ -274,15 +274,25 @@ void dropout(trace& to, onnx_node const& node) {
   set_alike(to, node, "Dropout", {{"rate", shortest(static_cast<float>(rate))}}, to.tensor(node, 0).is_nonnegative);
 }
 
-/// Converts Cast. All numbers are floats here, so the type must have all numbers that the tensor may have.
+/// Converts Cast. All numbers are floats here, so the type must have all numbers that the tensor may have. Floats of 16
+/// bits are those of a layer that computes in them, and rounds its results.
 void cast(trace& to, onnx_node const& node) {
-  constexpr std::int64_t float16 = 10, bfloat16 = 16, int32 = 6, int64 = 7;
+  constexpr std::int64_t int32 = 6, int64 = 7;
   auto x = to.tensor(node, 0);
   auto const type = node.integer("to", 1);
   auto const kind = element_kind_of(type);
   if (!kind) throw unsupported("makes elements of type " + std::to_string(type) + ", which is not here");
   bool const is_truth = x.elements == element_kind::truth;
-  if (!is_truth && (type == float16 || type == bfloat16)) throw unsupported("rounds to 16 bits, which is not here");
+  int const from = to.type_of(node.inputs[0]), wanted = static_cast<int>(type);
+  bool const is_half = half_name(wanted) != nullptr;
+  // What a program gives to an input of 16 bits has not been rounded yet.
+  bool const is_given = half_name(from) != nullptr && to.layer_at(x.layer).class_name == "InputLayer";
+  if (!is_truth && *kind == element_kind::real && ((is_half && wanted != from) || is_given)) {
+    auto const before = x;
+    x.layer = to.call("Activation", {{"activation", "linear"}}, {before}).layer;
+    to.layer(x).half = is_given ? from : wanted;
+    if (is_given && is_half && wanted != from) throw unsupported("takes numbers of another type of 16 bits");
+  }
   if (x.elements == element_kind::real && *kind == element_kind::whole)
     throw unsupported("makes whole numbers of a tensor");
   if (!is_truth && *kind == element_kind::truth) throw unsupported("makes truth values of numbers");

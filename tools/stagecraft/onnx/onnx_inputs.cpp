@@ -19,6 +19,16 @@ bool keeps_axes(onnx_node const& node) {
   return all.contains(node.type);
 }
 
+/// True if a Scan reads the elements of a tensor's first axis, so that samples are along the second one.
+bool is_scanned_first(onnx_node const& scan, std::string const& name) {
+  auto const given = scan.inputs.size() - std::min(scan.captures, scan.inputs.size());
+  auto const read = static_cast<std::size_t>(std::clamp<std::int64_t>(scan.integer("num_scan_inputs", 0), 0, 1 << 16));
+  auto const axes = scan.integers("scan_input_axes", {});
+  for (std::size_t i = given - std::min(read, given); i < given; ++i)
+    if (scan.inputs[i] == name) return i + read < given + axes.size() ? axes[i + read - given] == 0 : true;
+  return false;
+}
+
 }  // namespace
 
 /// The order of an input's axes, in the graph's numbers: the one that the first node with a preference wants.
@@ -40,6 +50,10 @@ std::vector<int> onnx_trace::order_of_input(std::string const& name, int rank) c
     for (auto const* node : users->second) {
       auto const& type = node->type;
       bool const is_first = !node->inputs.empty() && node->inputs[0] == queue[i];
+      if (type == "Scan" && rank >= 2 && is_scanned_first(*node, queue[i])) {
+        std::swap(order[0], order[1]);
+        return order;
+      }
       // The states of recurrent layers: (directions, samples, units).
       bool const is_state = rank == 3 && node->inputs.size() > 5 &&
                             (node->inputs[5] == queue[i] || (node->inputs.size() > 6 && node->inputs[6] == queue[i]));

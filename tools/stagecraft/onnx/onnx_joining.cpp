@@ -9,6 +9,7 @@ namespace stagecraft::tool {
 
 /// Names the nodes that the layers from `first` on were made of.
 void onnx_trace::name_origin(onnx_node const& node, std::size_t first) {
+  set_halves(node, first);
   for (; first < layers_.size(); ++first) {
     auto& names = layers_[first].nodes;
     layers_[first].group = group_of(node);
@@ -40,7 +41,8 @@ void onnx_trace::take_bias(std::vector<int>& instead) {
     bool const is_sum = std::all_of(each.factors.begin(), each.factors.end(), [](float x) { return x == 1; });
     if (!is_sum || !all.contains(before.class_name) || used[static_cast<std::size_t>(each.inputs[0])] != 1 ||
         before.config.value("use_bias", json(true)) != false || before.config.contains("activation") ||
-        before.config.contains("input_bytes") || before.group != each.group || before.lengths.empty())
+        before.config.contains("input_bytes") || before.group != each.group || before.half != each.half ||
+        before.lengths.empty())
       continue;
     auto const units = static_cast<std::size_t>(before.lengths.back());
     auto summands = each.summands;
@@ -61,7 +63,8 @@ void onnx_trace::finish_affine() {
   for (auto& each : layers_) {
     if (!each.is_affine) continue;
     auto const& before = layers_[static_cast<std::size_t>(each.inputs[0])];
-    if (before.is_affine && used[static_cast<std::size_t>(each.inputs[0])] == 1 && before.group == each.group) {
+    if (before.is_affine && used[static_cast<std::size_t>(each.inputs[0])] == 1 && before.group == each.group &&
+        before.half == each.half) {
       auto const size = std::max(each.factors.size(), before.factors.size());
       std::vector<float> factors(size), summands(size);
       auto const at = [](std::vector<float> const& list, std::size_t i) {
@@ -132,7 +135,7 @@ void onnx_trace::fuse_activations() {
     int const into = each.inputs[0];
     auto& before = layers_[static_cast<std::size_t>(into)];
     if (!fusing.contains(before.class_name) || before.config.contains("activation") ||
-        used[static_cast<std::size_t>(into)] != 1 || before.group != each.group)
+        used[static_cast<std::size_t>(into)] != 1 || before.group != each.group || before.half != each.half)
       continue;
     before.config["activation"] = each.config["activation"];
     before.nodes.insert(before.nodes.end(), each.nodes.begin(), each.nodes.end());

@@ -211,6 +211,7 @@ json onnx_trace::run(std::map<std::string, std::vector<stored_array>>& weights,
                  "MultiHeadAttention: its " +
                      each.class_name.substr(each.class_name.find(' ') + 1));
   join_operations();
+  name_halves();
   name_layers();
   return configuration(weights);
 }

@@ -25,8 +25,43 @@ shape shape_of(std::vector<int> const& lengths) {
   return result;
 }
 
-/// Layers that read better within a `call` than between two of them, as operations.
-std::optional<traced_operation> as_operation(traced_layer const& layer) {
+/// A layer of operations.
+class own_layer : public source_layer {
+ public:
+  explicit own_layer(operation_layer const& from) : from_(from) {
+    own_call = from.call, own_name = from.name;
+    default_name = from.name.str();
+  }
+  [[nodiscard]] layer_rules rules(std::span<shape const> inputs, std::string const&) const override {
+    if (!std::equal(inputs.begin(), inputs.end(), from_.inputs.begin(), from_.inputs.end()))
+      throw unsupported("is called with other shapes");
+    return from_.rules;
+  }
+
+ private:
+  operation_layer from_;
+};
+
+/// Names of the words of operations: at most three that differ.
+source_text words_of(std::vector<traced_operation const*> const& operations) {
+  std::vector<std::string_view> words;
+  source_text name;
+  for (auto const* each : operations) {
+    if (words.size() == 3 || std::find(words.begin(), words.end(), each->word.view()) != words.end()) continue;
+    words.push_back(each->word.view());
+    name += (name.empty() ? ""_cpp : "_"_cpp) + source_text(each->word);
+  }
+  return operations.size() == 1 || words.size() == 1 ? "own_"_cpp + name : name;
+}
+
+identifier local_name(std::size_t number) {
+  constexpr std::string_view letters = "abcdefgh";
+  return identifier(number < letters.size() ? std::string(1, letters[number]) : "t" + std::to_string(number));
+}
+
+}  // namespace
+
+std::optional<traced_operation> operation_of(traced_layer const& layer) {
   auto const& type = layer.class_name;
   auto const of_two = [&](own_text word, own_text sign) -> std::optional<traced_operation> {
     if (layer.inputs.size() != 2) return std::nullopt;
@@ -66,42 +101,6 @@ std::optional<traced_operation> as_operation(traced_layer const& layer) {
   }
   return std::nullopt;
 }
-
-/// A layer of operations.
-class own_layer : public source_layer {
- public:
-  explicit own_layer(operation_layer const& from) : from_(from) {
-    own_call = from.call, own_name = from.name;
-    default_name = from.name.str();
-  }
-  [[nodiscard]] layer_rules rules(std::span<shape const> inputs, std::string const&) const override {
-    if (!std::equal(inputs.begin(), inputs.end(), from_.inputs.begin(), from_.inputs.end()))
-      throw unsupported("is called with other shapes");
-    return from_.rules;
-  }
-
- private:
-  operation_layer from_;
-};
-
-/// Names of the words of operations: at most three that differ.
-source_text words_of(std::vector<traced_operation const*> const& operations) {
-  std::vector<std::string_view> words;
-  source_text name;
-  for (auto const* each : operations) {
-    if (words.size() == 3 || std::find(words.begin(), words.end(), each->word.view()) != words.end()) continue;
-    words.push_back(each->word.view());
-    name += (name.empty() ? ""_cpp : "_"_cpp) + source_text(each->word);
-  }
-  return operations.size() == 1 || words.size() == 1 ? "own_"_cpp + name : name;
-}
-
-identifier local_name(std::size_t number) {
-  constexpr std::string_view letters = "abcdefgh";
-  return identifier(number < letters.size() ? std::string(1, letters[number]) : "t" + std::to_string(number));
-}
-
-}  // namespace
 
 void check_floats(onnx_constant const& constant) {
   for (double const value : constant.values) {
@@ -233,7 +232,7 @@ void onnx_trace::join_operations() {
     taken[i] = layers_[i].operation != nullptr;
     operations[i] = layers_[i].operation;
     if (taken[i]) continue;
-    if (auto found = as_operation(layers_[i])) {
+    if (auto found = operation_of(layers_[i])) {
       absorbs[i] = true;
       operations[i] = std::make_shared<traced_operation const>(std::move(*found));
     }
@@ -270,7 +269,7 @@ void onnx_trace::join_operations() {
     root[i] = static_cast<int>(i);
     if (is_output[i] || users[i].empty()) continue;
     int const above = root[at(users[i][0])];
-    if (above >= 0 && layers_[at(above)].group == layers_[i].group &&
+    if (above >= 0 && layers_[at(above)].group == layers_[i].group && layers_[at(above)].half == layers_[i].half &&
         std::all_of(users[i].begin(), users[i].end(), [&](int user) { return root[at(user)] == above; }))
       root[i] = above;
   }

@@ -39,6 +39,9 @@ struct value_range {
   [[nodiscard]] bool is_exact() const { return is_within(-0x1p24, 0x1p24); }
 };
 
+/// A type of 16 bits as Keras calls it, by ONNX's number; null for other types.
+[[nodiscard]] char const* half_name(int type);
+
 /// The numbers of a type of elements by ONNX's number; all for those that are no whole numbers.
 [[nodiscard]] value_range range_of_type(int type);
 
@@ -85,6 +88,7 @@ struct traced_layer {
   std::shared_ptr<traced_operation const> operation{};
   std::vector<std::string> nodes{};  ///< names of the nodes that it was made of
   int group = 0;                     ///< their group: layers of different groups are not joined
+  int half = 0;                      ///< ONNX's number of the type of 16 bits that it computes in; 0: it does not
   bool is_word = false;              ///< true: its output is of int32 here, else of float32
 };
 
@@ -93,6 +97,31 @@ struct operation_layer {
   source_text name, call;
   std::vector<shape> inputs{};
   layer_rules rules{};
+};
+
+/// A layer that reads better as an operation; none for others.
+[[nodiscard]] std::optional<traced_operation> operation_of(traced_layer const& layer);
+
+/// A loop whose number of trips is known: what its body is called with, and what becomes of the body's outputs.
+struct known_loop {
+  struct input {
+    enum class kinds : unsigned char { state, element, table };
+    kinds kind = kinds::state;
+    std::string name{};  ///< a state's first value, the tensor of the elements, or a constant with a row for each trip
+    std::int64_t axis = 0;  ///< the graph's axis of the elements
+    bool is_back = false;   ///< true: the last element is the first trip's
+    std::string places{};   ///< a constant with the place of each trip's element; empty: all, one after the other
+  };
+  struct output {
+    int state = -1;         ///< the input that has this value in the next trip; -1: all values stand side by side
+    int result = -1;        ///< the node's output; -1: there is none
+    std::int64_t axis = 0;  ///< the graph's axis of the trips
+    bool is_back = false;   ///< true: the last trip's value is the first
+  };
+  onnx_graph const* body = nullptr;
+  std::int64_t trips = 0;
+  std::vector<input> inputs{};
+  std::vector<output> outputs{};
 };
 
 /// Thrown for a node that reads an output of an unknown node.
@@ -182,6 +211,9 @@ class onnx_trace {
   /// Converts a copy of a graph whose inputs are these tensors; returns the names of its outputs. Throws unknown_input
   /// if that is not possible, and unsupported for more than 20,000 nodes in all such copies.
   [[nodiscard]] std::vector<std::string> inline_graph(onnx_graph const& body, std::vector<std::string> const& inputs);
+  /// Writes a loop as one operation, a scan, and sets the node's outputs. Throws unsupported, and leaves the layers as
+  /// they were, if the nodes of its body are no operations.
+  void roll(onnx_node const& node, known_loop const& loop);
   /// Converts a node that is not in the file; returns the name of its output.
   [[nodiscard]] std::string convert_made(onnx_node node);
   /// Says that the next node that is made multiplies bytes: the smallest number of its input. No node of a file does.
@@ -234,10 +266,13 @@ class onnx_trace {
   void set_kinds(onnx_node const& node);
   void name_origin(onnx_node const& node, std::size_t first);
   [[nodiscard]] traced_tensor constant_output(onnx_constant value, std::string const& name);
+  void roll_body(onnx_node const& node, known_loop const& loop);
   void take_bias(std::vector<int>& instead);
   void finish_affine();
   void shorten_sequences();
   void fuse_activations();
+  void set_halves(onnx_node const& node, std::size_t first);
+  void name_halves();
   void drop_unused();
   void join_operations();
   void write_operations(std::vector<int> const& members,
@@ -272,6 +307,7 @@ class onnx_trace {
   bool is_one_sample_ = false;
   std::size_t weight_budget_ = 1 << 20;  ///< elements of weights that layers may still take
   std::optional<int> least_byte_;
+  int loop_depth_ = 0;  ///< the number of loops that are being written as scans, each within the one before
 };
 
 /// Throws unsupported for a finite number that is too large for float32, and for a whole one that float32 rounds.

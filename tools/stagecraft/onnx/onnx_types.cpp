@@ -39,6 +39,36 @@ int onnx_trace::type_of(std::string const& name) const {
   return found == types_.end() ? 0 : found->second;
 }
 
+char const* half_name(int type) {
+  constexpr int float16 = 10, bfloat16 = 16;
+  return type == float16 ? "float16" : type == bfloat16 ? "bfloat16" : nullptr;
+}
+
+/// Says that the layers from `first` on compute in a node's type, if that has 16 bits. A layer takes its inputs in this
+/// type, too, so a node that takes whole numbers, such as places, computes in float32.
+void onnx_trace::set_halves(onnx_node const& node, std::size_t first) {
+  int const type = node.outputs.empty() ? 0 : type_of(node.outputs[0]);
+  if (half_name(type) == nullptr) return;
+  for (auto const& each : node.inputs)
+    if (node.type != "Cast" && !constants_.contains(each) && element_kind_of(type_of(each)) == element_kind::whole)
+      return;
+  for (; first < layers_.size(); ++first)
+    if (auto& layer = layers_[first]; layer.half == 0 && !layer.is_word && layer.class_name != "Embedding")
+      layer.half = type;
+}
+
+/// Gives layers of 16 bits their type, but for those that only move numbers.
+void onnx_trace::name_halves() {
+  static std::set<std::string> const moves{
+      "Concatenate",   "Cropping1D",    "Cropping2D",    "Cropping3D",         "Dropout",
+      "Flatten",       "InputLayer",    "Permute",       "RepeatVector",       "Reshape",
+      "ZeroPadding1D", "ZeroPadding2D", "ZeroPadding3D", "GlobalMaxPooling1D", "GlobalMaxPooling2D",
+      "MaxPooling1D",  "MaxPooling2D",  "MaxPooling3D"};
+  for (auto& each : layers_)
+    if (auto const* const name = half_name(each.half); name != nullptr && !moves.contains(each.class_name))
+      each.config["dtype"] = name;
+}
+
 void onnx_trace::add_types(onnx_graph const& graph) {
   for (auto const& each : graph.constants) types_.insert_or_assign(each.name, number_of(each.type));
 }

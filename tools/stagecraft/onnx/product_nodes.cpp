@@ -99,7 +99,9 @@ void matrix_product(trace& to, onnx_node const& node) {
         bias = bias_of(*summand, kernel.shape[1]);
   }
   set_dense(to, to.joined_tensor(node, 0), kernel, bias, to.name_of(node, node.inputs[1]), bias ? *sum : node);
-  if (bias) to.skip(*sum);
+  if (!bias) return;
+  to.skip(*sum);
+  to.retype(sum->outputs.at(0), to.type_of(node.outputs[0]), to.range_of(node.outputs[0]));
 }
 
 }  // namespace

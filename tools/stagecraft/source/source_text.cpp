@@ -162,7 +162,7 @@ source_text wrap(source_text const& line) {
       if (rest[i] == '"') in_text = !in_text;
       if (in_text && rest[i] == '\\') ++i;  // a quotation mark after a backslash ends no text
       if (in_text) continue;
-      if (rest[i] == ' ' && rest[i - 1] == ',') best = i + 1;
+      if (rest[i] == ' ' && (rest[i - 1] == ',' || rest[i - 1] == ';')) best = i + 1;
       if (rest[i] == '.' && i > begin && rest[i - 1] == ')') best = i;
     }
     if (best <= begin + 4) break;
