@@ -64,7 +64,8 @@ NEVER_INCLUDES = {"engine": ("host/", "ipu/"), "plan": ("host/", "ipu/"), "descr
 # Emulated IPUs are carried out on the host: these parts of ipu/ include its steps.
 ON_THE_HOST = ("ipu/emulation", "ipu/tiles/codelets")
 
-ONLY_INCLUDER = {"xsimd": "kernels/simd/simd.hpp", "xtensor": "training/data/xtensor.hpp", "xtl": "training/data/xtensor.hpp"}
+ONLY_INCLUDER = {"xsimd": "kernels/simd/simd.hpp", "xtensor": "training/data/xtensor.hpp", "xtl": "training/data/xtensor.hpp",
+                 "mpi.h": "mpi/rank_group.hpp"}
 
 # What the checks of stages and the estimates of IPUs must not cost: up to the level of `pipeline` all rooms but those of
 # loops over data do without these.
@@ -162,7 +163,7 @@ def check_include(name, number, included, where):
             yield f"{where}:{number}: includes <{included}>; {name.split('/')[0]} knows {other.split('/')[0]} by its policy alone"
         return
     library = included.split("/")[0]
-    if "/" in included and library in ONLY_INCLUDER and name != ONLY_INCLUDER[library]:
+    if ("/" in included or included.endswith(".h")) and library in ONLY_INCLUDER and name != ONLY_INCLUDER[library]:
         yield f"{where}:{number}: includes <{included}>; only stagecraft/{ONLY_INCLUDER[library]} includes {library}"
     if included in EXPENSIVE and level_of(name) <= CHEAP and name not in WITH_STRINGS and not name.startswith(NOT_CHEAP):
         yield f"{where}:{number}: includes <{included}>, too expensive for floors up to {CHEAP}"

@@ -29,7 +29,25 @@ struct at_epoch : sc::callback {
   void on_epoch_end(int, sc::logs&) override { throw std::runtime_error("the disk is full"); }
 };
 
+/// Begins MPI as a program may that uses it for something else, too, so that a trainer cannot use it.
+void begin_otherwise(std::string const& what) {
+  int level = 0;
+  MPI_Init_thread(nullptr, nullptr, what == "single" ? MPI_THREAD_SINGLE : MPI_THREAD_FUNNELED, &level);
+  if (what == "finalized") MPI_Finalize();
+  if (what != "thread") return;
+  std::string said;
+  std::thread([&] {
+    try {
+      trainer const model;
+    } catch (std::exception const& problem) {
+      said = problem.what();
+    }
+  }).join();
+  throw std::runtime_error(said);
+}
+
 void run(std::string const& what) {
+  if (what == "single" || what == "thread" || what == "finalized") begin_otherwise(what);
   bool const is_last = trainer::rank() + 1 == trainer::ranks_here();
   if (what == "model" && is_last) sc::trainer<other_network, training, machine> another;
   trainer model;

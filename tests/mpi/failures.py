@@ -14,6 +14,9 @@ CASES = (
     ("nothing", 2, None),
     ("nothing", 4, None),
     ("nothing", 3, r"a cluster of ranks\{4\}: expected a divisor of 4 processes, found 3 \[E4169\]"),
+    ("single", 2, r"caught: .+ expected MPI with MPI_THREAD_FUNNELED .+, found level 0 and that thread \[E4170\]"),
+    ("thread", 2, r"caught: .+ expected MPI with MPI_THREAD_FUNNELED .+, found level 1 and another one \[E4170\]"),
+    ("finalized", 2, r"caught: a cluster's trainer: expected MPI to run, found it finalized \[E4170\]"),
     ("callback", 2, r"stagecraft: rank 0 of 2 \(.+\): the disk is full$"),
     ("data", 4, r"stagecraft: rank 3 of 4 \(.+\): x: expected samples of shape \(4,\), found \(5,\) \[E4001\]"),
     ("shorter", 2, r"rank 1 \(.+\): expected steps 0 to 0 of 8 in fit, with 32 batches of 2 samples as rank 0 does, "

@@ -181,6 +181,7 @@ TEST_CASE("two replicas whose stages are on ranks by stage, and a predictor whos
   if (predictor::rank() == 0) model.set_weights(found.weights);
   auto const predicted = model.predict(samples(37));
   CHECK(std::vector<float>(predicted.begin(), predicted.end()) == found.predictions);
+  CHECK(model.predict(model.scattered(predictor::rank() == 0 ? samples(37) : samples(0))) == predicted);
   xt::xtensor<float, 2> const x = samples(batch_size);
   if (group.count() > 1)
     CHECK_THROWS_WITH(model(x), doctest::Contains("[E4180]"));
