@@ -5,6 +5,7 @@
 #include <stagecraft/diagnostics/for_each_index.hpp>
 #include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/engine/policy/pass_memory.hpp>
+#include <stagecraft/engine/policy/processes.hpp>
 #include <stagecraft/pipeline/pipelined.hpp>
 #include <stagecraft/threads/infeed_queue.hpp>
 #include <stagecraft/training/callbacks/callback.hpp>
