@@ -299,7 +299,8 @@ class cluster_predictor : public Predictor {
     requires trainers::SampleData<Array>
   [[nodiscard]] trainers::sample_source scattered(Array&& array) {
     return together([&] {
-      processes::agree({.what = engine::process_round::work_of_first}, *this, false);
+      static_cast<void>(compare_intentions(
+          {{.what = engine::process_round::work_of_first}, {}, this->session().learning_rate(), {}}));
       return scattered_array(std::forward<Array>(array), processes::share);
     });
   }
