@@ -62,15 +62,9 @@ def cases():
                      ["s", value("k", [], INT64)], ["n", value("m", [], INT64), "o"], half=np.float32(0.5), two=np.int64(2), most=np.int64(60))
     yield case("counter", [node("Loop", ["", "yes", "s0", "k0"], ["last", "k", "all"], body=body), node("Cast", ["k"], ["r"], to=FLOAT), node("Add", ["last", "r"], ["y"])],
                {"s0": few_bits(2, 3), "xs": few_bits(50, 2, 3)}, ["y", "all"], k0=np.int64(0), **yes)
-    # A number of samples that is open, along the first axis of the states and the second one of the elements.
+    # A number of samples that is open.
     body = loop_body([node("MatMul", ["s", "u"], ["q"]), node("Sin", ["q"], ["n"]), node("Cos", ["n"], ["o"])], ["s"], ["n", "o"], u=few_bits(4, 4))
     yield case("samples", [node("Loop", ["trips", "yes", "x"], ["last", "all"], body=body)], {"x": few_bits(2, 4)}, ["last", "all"], {"x": ["n", 4]}, trips=np.int64(100), **yes)
-    body = scan_body([node("MatMul", ["x", "w"], ["a"]), node("MatMul", ["s", "u"], ["q"]), node("Add", ["a", "q"], ["p"]), node("Split", ["p"], ["g", "h"], axis=1), node("Sigmoid", ["g"], ["e"]),
-                      node("Tanh", ["h"], ["t"]), node("Mul", ["e", "t"], ["m"]), node("Concat", ["m", "t"], ["d"], axis=1), node("Softmax", ["d"], ["f"], axis=-1),
-                      node("Slice", ["f", "zero", "three", "one"], ["k"]), node("Add", ["m", "k"], ["n"]), node("Relu", ["n"], ["o"])], ["s", "x"], ["n", "o"],
-                     w=few_bits(4, 6), u=few_bits(3, 6), zero=np.array([0]), three=np.array([3]), one=np.array([1]))
-    yield case("steps", [node("Scan", ["s0", "xs"], ["last", "all"], body=body, num_scan_inputs=1)], {"s0": few_bits(2, 3), "xs": few_bits(40, 2, 4)}, ["last", "all"],
-               {"s0": ["n", 3], "xs": [40, "n", 4]})
     # A loop within a scan, states of one number, and states of int32 that wrap.
     rows = lambda name: value(name, [2, 3])
     inner = loop_body([node("Mul", ["t", "most"], ["q"]), node("Add", ["q", "x"], ["r"])], [rows("t")], [rows("r")], most=np.float32(0.75))
