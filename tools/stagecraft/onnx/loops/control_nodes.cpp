@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // ONNX's nodes that contain graphs: a branch whose condition is known becomes its nodes, and a loop with a known number
 // of trips becomes a scan, or the nodes of all trips.
-#include "known_trips.hpp"
+#include "onnx/loops/known_trips.hpp"
 
 #include <algorithm>
 #include <limits>

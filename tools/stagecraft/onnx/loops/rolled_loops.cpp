@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Loops with a known number of trips as scans: the body is converted once, on stand-ins for what differs from trip to
 // trip, and what depends on these is written into the scan's step. What does not stays in front of it.
-#include "onnx/loop_text.hpp"
+#include "onnx/loops/loop_text.hpp"
 #include "onnx/onnx_folding.hpp"
 
 #include <algorithm>
