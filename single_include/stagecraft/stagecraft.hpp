@@ -82,7 +82,6 @@
 #include <new>
 #include <numeric>
 #include <optional>
-#include <pthread.h>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -2140,6 +2139,68 @@ struct share {
 // POSIX's locks and condition variables. <mutex>, <condition_variable> and <thread> cost each program 0.1 s of compile
 // time, most of it for parts that nobody uses here.
 
+// A program for WebAssembly has one thread, unless it is compiled with -pthread.
+#if defined(__wasm__) && !defined(_REENTRANT)
+#define STAGECRAFT_ONE_THREAD
+#include <cstdlib>
+#else
+#include <pthread.h>
+#endif
+
+#if defined(STAGECRAFT_ONE_THREAD)
+namespace stagecraft::threads {
+
+/// A lock of the only thread.
+class mutex {
+ public:
+  mutex() = default;
+  mutex(mutex const&) = delete;
+  mutex& operator=(mutex const&) = delete;
+
+ private:
+  friend class scoped_lock;
+  bool taken_ = false;
+};
+
+/// Holds a mutex until it is destroyed, or until `unlock`. Taking it twice ends the program: nobody could release it.
+class scoped_lock {
+ public:
+  explicit scoped_lock(mutex& locked) noexcept : locked_(&locked) { lock(); }
+  struct if_free {};
+  scoped_lock(mutex& locked, if_free) noexcept : locked_(&locked) {
+    if (!locked.taken_) lock();
+  }
+  scoped_lock(scoped_lock const&) = delete;
+  scoped_lock& operator=(scoped_lock const&) = delete;
+  ~scoped_lock() {
+    if (owns_) unlock();
+  }
+
+  [[nodiscard]] bool owns_lock() const noexcept { return owns_; }
+  void lock() noexcept {
+    if (locked_->taken_) std::abort();
+    owns_ = locked_->taken_ = true;
+  }
+  void unlock() noexcept { owns_ = locked_->taken_ = false; }
+
+ private:
+  mutex* locked_;
+  bool owns_ = false;
+};
+
+/// What the only thread cannot wait for: nobody could wake it, so that waiting ends the program.
+class condition {
+ public:
+  condition() = default;
+  condition(condition const&) = delete;
+  condition& operator=(condition const&) = delete;
+
+  [[noreturn]] void wait(scoped_lock&) noexcept { std::abort(); }
+  void wake_all() noexcept {}
+};
+
+}  // namespace stagecraft::threads
+#else
 namespace stagecraft::threads {
 
 /// A lock that one thread at a time holds.
@@ -2201,6 +2262,7 @@ class condition {
 };
 
 }  // namespace stagecraft::threads
+#endif
 
 // ---- stagecraft/threads/first_failure.hpp
 // The first failure of work that several threads share.
@@ -2549,6 +2611,9 @@ class system_thread {
     run_ = run;
     what_ = what;
     number_ = number;
+#if defined(STAGECRAFT_ONE_THREAD)
+    complain(static_cast<int>(std::errc::operation_not_supported));
+#else
     int const problem = pthread_create(
         &handle_, nullptr,
         [](void* self) noexcept -> void* {
@@ -2559,12 +2624,15 @@ class system_thread {
         this);
     if (problem != 0) complain(problem);
     runs_ = true;
+#endif
   }
 
   /// Waits for the end of the function, if it was started. Call this before the object is destroyed.
   void join() noexcept {
     if (!runs_) return;
+#if !defined(STAGECRAFT_ONE_THREAD)
     pthread_join(handle_, nullptr);
+#endif
     runs_ = false;
   }
 
@@ -2573,7 +2641,9 @@ class system_thread {
     throw std::system_error(problem, std::generic_category(), "a thread cannot be started");
   }
 
+#if !defined(STAGECRAFT_ONE_THREAD)
   pthread_t handle_{};
+#endif
   function run_ = nullptr;
   void* what_ = nullptr;
   int number_ = 0;
@@ -8939,8 +9009,8 @@ constexpr tensor tracer::dropout(tensor x, tensor drawn, float rate, bool is_gra
 
 namespace stagecraft::activations::detail {
 
-constexpr int activation_kinds = static_cast<int>(activation_kind::hard_sigmoid) + 1;
-constexpr float selu_slope = 1.0507009873554805F, selu_depth = 1.6732632423543772F;
+inline constexpr int activation_kinds = static_cast<int>(activation_kind::hard_sigmoid) + 1;
+inline constexpr float selu_slope = 1.0507009873554805F, selu_depth = 1.6732632423543772F;
 
 /// Keras's names, and one for each of the two forms of gelu.
 constexpr std::string_view composite_name(activation const& f) {
@@ -26675,6 +26745,7 @@ struct product_panel {
   int columns = 0;
   bool whole = false;           ///< true: all lanes of the last register can be read
   float const* next = nullptr;  ///< the panel that is read after this one; null if it is not known or does not lie yet
+  int end = 0;                  ///< the column of b after the last one of these panels
 };
 
 /// Computes Rows x Vectors registers of y. `adds`: adds to y. `Whole` is that of the panel. `ahead` is read next: one
@@ -26724,8 +26795,8 @@ inline void product_tile(product_panel const& b, float const* a, std::int64_t ro
       value right[Vectors];
       if constexpr (width == line) __builtin_prefetch(ahead);  // narrower panels are read slowly enough
 #pragma GCC unroll 4
-      for (int v = 0; v + 1 < Vectors; ++v) right[v] = value::load_unaligned(from + v * width);
-      right[Vectors - 1] = Whole ? value::load_unaligned(from + before) : load_first<Arch>(from + before, rest);
+      for (int v = 0; v + 1 < Vectors; ++v) right[v] = load_once<Arch>(from + v * width);
+      right[Vectors - 1] = Whole ? load_once<Arch>(from + before) : load_first<Arch>(from + before, rest);
 #pragma GCC unroll 8
       for (int r = 0; r < Rows; ++r) {
         value const left(a[r * row_step]);
@@ -26930,7 +27001,7 @@ template <int Vectors, bool Whole, class Arch, class Terms>
   };
   if constexpr (Vectors == 4) {
     some.template operator()<6>(rows);
-  } else {
+  } else if constexpr (Vectors < 3) {
     // A tile of few rows takes as long as one of more. (Tiles of packed rows begin at their packed rows.)
     constexpr int most = product_tile_rows<Arch>, rest = most == 8 ? 4 : 2, low = most == 8 ? 6 : 4;
     bool const ends_low = a.tile == 0 && rows % most == rest && rows > most;
@@ -26976,6 +27047,42 @@ template <class Arch>
   }
 }
 
+/// The registers of a panel whose columns end at `rest`. With 32 registers, tiles of six rows and four registers read
+/// least. With fewer, an odd number of registers ends in tiles of four rows and three registers, since one register
+/// alone is read as often as two.
+template <class Arch>
+[[nodiscard]] constexpr int registers_of_panel(int rest) {
+  constexpr int width = lanes<Arch>;
+  if constexpr (has_avx512<Arch>) return rest >= 4 * width ? 4 : 2;
+  return most_tile_rows<Arch>(3) >= 4 && rest > 2 * width && rest <= 3 * width ? 3 : 2;
+}
+
+/// True if panels of b are packed together: a panel's row is no longer than a line of a cache, and rows lie far apart,
+/// so that each line of a panel alone would be waited for.
+template <class Arch>
+[[nodiscard]] constexpr bool packs_together(product_shape const& shape) {
+  return lanes<Arch> <= 8 && !shape.transpose_b && shape.columns >= 256;
+}
+/// Packs the panels of two registers from `column` up to `end`, up to 128 columns; returns the column after the last.
+template <class Arch>
+[[gnu::noinline]] int pack_product_panels(product_shape const& shape, float const* b, int first, int column, int end,
+                                          int depth, float* packed) {
+  constexpr int width = lanes<Arch>, panel = 2 * width, most = 128;
+  int count = 0;
+  while (count < most && column + count + panel <= end && registers_of_panel<Arch>(end - column - count) == 2)
+    count += panel;
+  for (int k = 0; k < depth; ++k) {
+    float const* const from = b + static_cast<std::int64_t>(first + k) * shape.columns + column;
+    for (int c = 0; c < count; c += 16) __builtin_prefetch(from + 16 * std::int64_t{shape.columns} + c);
+    float* to = packed + k * panel;
+    for (int c = 0; c < count; c += panel, to += depth * panel) {
+      batch<Arch>::load_unaligned(from + c).store_unaligned(to);
+      batch<Arch>::load_unaligned(from + c + width).store_unaligned(to + width);
+    }
+  }
+  return column + count;
+}
+
 /// Packs rows of a transposed a: `from` is the first term of the first of them, after which a's rows have `rows_behind`
 /// floats.
 template <class Arch>
@@ -27007,23 +27114,23 @@ template <class Arch, class Terms = float_terms>
 }
 
 /// True if b is packed: many rows of y read it, or it is too large for a cache; with narrow registers, which read few
-/// floats of a row at a time, also if all rows begin in the same sets of the first-level cache.
+/// floats of a row at a time, also if all rows begin in the same sets of the first-level cache, or anywhere in a line.
 template <class Arch>
 [[nodiscard]] constexpr bool packs_right(product_shape const& shape) {
   constexpr std::int64_t most_near = 1 << 18;  // floats of a second-level cache
-  bool const is_near = std::int64_t{shape.inner} * shape.columns <= most_near;
-  bool const is_spread = has_avx512<Arch> || shape.columns % 512 != 0;
-  return shape.transpose_b || shape.rows > (!is_near ? 15 : is_spread ? 128 : 16);
+  if (shape.transpose_b) return true;
+  if (std::int64_t{shape.inner} * shape.columns > most_near) return shape.rows > 15;
+  if (has_avx512<Arch>) return shape.rows > 128;
+  return shape.rows > (shape.columns % 512 == 0 ? 16 : shape.columns % lanes<Arch> != 0 ? 48 : 128);
 }
 
-/// A packed panel of b: the rows from `first` on, and the columns from `column` up to `end`. With 32 registers, tiles
-/// of six rows and four registers read least; narrower panels take the rest.
+/// A packed panel of b: the rows from `first` on, and the columns from `column` up to `end`.
 template <class Arch, class Terms = float_terms>
 [[nodiscard]] inline product_panel panel_of(product_shape const& shape, int first, int column, int end) {
-  bool const is_wide = has_avx512<Arch> && end - column >= 4 * lanes<Arch> && !packs_left<Arch, Terms>(shape);
-  int const width = (is_wide ? 4 : 2) * lanes<Arch>;
+  int const registers = packs_left<Arch, Terms>(shape) ? 2 : registers_of_panel<Arch>(end - column);
+  int const width = registers * lanes<Arch>;
   int const depth = shape.inner - first < product_depth ? shape.inner - first : product_depth;
-  return {nullptr, width, depth, end - column < width ? end - column : width, true};
+  return {nullptr, width, depth, end - column < width ? end - column : width, true, nullptr, end};
 }
 /// The begin of a panel in a packed b.
 template <class Arch>
@@ -27045,7 +27152,7 @@ template <class Arch>
 /// rows of y from `row` on, and `left(first, depth, row, rows)` returns that of a's elements.
 template <class Arch, class Terms = float_terms, class Left, class Fill>
 inline void product_of_panels(product_shape const& shape, float* y, share const& columns, product_finish const& finish,
-                              Left const& left, Fill const& fill) {
+                              Left const& left, Fill&& fill) {
   auto const part = columns.of(shape.columns, 2 * lanes<Arch>);
   for (int first = 0; first < shape.inner; first += product_depth) {
     int const depth = shape.inner - first < product_depth ? shape.inner - first : product_depth;
@@ -27063,8 +27170,8 @@ inline void product_of_panels(product_shape const& shape, float* y, share const&
           else if constexpr (Vectors < 4)
             product_rows<Vectors, false, Arch, Terms>(panel, of_rows, to + column, shape.columns, rows, first > 0, end);
         };
-        if (has_avx512<Arch> && panel.columns > 2 * lanes<Arch>)
-          multiply.template operator()<has_avx512<Arch> ? 4 : 2>();
+        if (panel.columns > 2 * lanes<Arch>)
+          multiply.template operator()<has_avx512<Arch> ? 4 : 3>();
         else if (panel.columns > lanes<Arch>)
           multiply.template operator()<2>();
         else
@@ -27096,11 +27203,18 @@ template <class Arch>
 /// The panels of b, packed if `packs_right` says so: just before their first rows, and overwritten after the last.
 template <class Arch>
 [[nodiscard]] inline auto panels_of_right(product_shape const& shape, float const* b, float* workspace) {
-  bool const packs = packs_right<Arch>(shape), keeps = shape.rows > product_rows_at_once;
-  return [&shape, b, workspace, packs, keeps](product_panel& panel, int first, int column, int row) {
+  bool const packs = packs_right<Arch>(shape), together = packs_together<Arch>(shape),
+             keeps = together || shape.rows > product_rows_at_once;
+  return [&shape, b, workspace, packs, together, keeps, packed_of = -1, packed_to = 0](product_panel& panel, int first,
+                                                                                       int column, int row) mutable {
     if (packs) {
       float* const packed = workspace + (keeps ? std::int64_t{column} * panel.depth : 0);
-      if (row == 0) pack_product_panel<Arch>(shape, b, first, column, panel, packed);
+      if (row == 0 && (first != packed_of || column >= packed_to)) {
+        packed_of = first;
+        packed_to = column;
+        if (together) packed_to = pack_product_panels<Arch>(shape, b, first, column, panel.end, panel.depth, packed);
+        if (packed_to == column) pack_product_panel<Arch>(shape, b, first, column, panel, packed);
+      }
       panel.begin = packed;
       if (row > 0) panel.next = packed + panel.depth * panel.stride;
     } else {
@@ -40160,14 +40274,18 @@ struct session_shape {
       return array_of_each<end_count>(
           []<int End>() { return bool{computed_loss_of<Job, End>.sparse_targets}; })[output];
   }
-  /// Targets of an output: class numbers (batch, class_numbers) if its loss is sparse, else floats.
+  /// A target of an output: a class number if its loss is sparse, else a float. A function and no lambda within
+  /// decltype, which modules cannot export.
   template <std::size_t Output>
-  using target_type = decltype([] {
+  [[nodiscard]] static constexpr auto example_target() {
     if constexpr (!has_losses)
       return float{};
     else
       return kernels::target_type<computed_loss_of<Job, Output>>{};
-  }());
+  }
+  /// Targets of an output: class numbers (batch, class_numbers) if its loss is sparse, else floats.
+  template <std::size_t Output>
+  using target_type = decltype(example_target<Output>());
 
   /// Losses that are not reduced are reported as their mean.
   template <std::size_t End>
@@ -41569,6 +41687,8 @@ namespace stagecraft::engine {
 ///   after updates, all get the weights of each shard. `is_shared[i]`: weight i is one of those that are trained.
 /// - `gather(values, bytes, replicas)`: `values` has `bytes` bytes for each replica; those of this process's replicas
 ///   are copied to all others.
+/// - `scatter(array, rows)`: `rows` has, for each process, the samples that it reads of an array (a
+///   trainers::sample_source) that the first one has; each gets its own, unless it has them.
 /// - `send(process, data, bytes)`: copies bytes of the process with this number to the others.
 ///
 /// If `most` processes cannot have equal numbers of whole replicas, the devices of a replica may be in several of them
@@ -41638,6 +41758,15 @@ template <class Sizes>
     return replica / Sizes::replicas_here();
 }
 
+/// The process that reads a replica's samples.
+template <class Sizes>
+[[nodiscard]] int process_of_samples(int replica) {
+  if constexpr (Sizes::splits)
+    return Sizes::process_of(replica, Sizes::template table<Sizes::main_mode>().device_of_stage(0));
+  else
+    return replica / Sizes::replicas_here();
+}
+
 /// The facts that the processes of a job compare before they carry out something together.
 struct process_round {
   enum kind : int {
@@ -41657,6 +41786,7 @@ struct process_round {
   int of = 0;       ///< steps or epochs in all
   int batches = 0;  ///< batches of all replicas
   int batch_size = 0;
+  int scattered = 0;  ///< arrays that the first process alone has, as bits with the numbers of a batch_loader
 
   friend constexpr bool operator==(process_round const&, process_round const&) = default;
 };
@@ -42306,13 +42436,18 @@ template <class Job>
 inline constexpr bool splits_replicas =
     Job::replicas % processes_of<typename Job::machine>::most != 0 ||
     (processes_of<typename Job::machine>::by_stage && is_pipelined<typename Job::model>);
-/// The devices of all replicas of a process, and the threads of a machine that work on one of them: at most. One after
-/// the other if replicas are split.
+/// Devices of a replica that work at the same time. In the sequential schedule one works while the others wait, so that
+/// all threads work on each of them, where they can share its work.
+template <class Job>
+inline constexpr int devices_at_once =
+    Job::options.schedule == schedule::sequential && policy_of<typename Job::machine>::devices_have_teams
+        ? 1
+        : planning_timetable<typename Job::template in<main_mode<Job>>>.devices();
+/// The devices of all replicas of a process that work at the same time, and the threads of a machine that work on one
+/// of them: at most. One after the other if replicas are split.
 template <class Job>
 inline constexpr int devices_of_all =
-    splits_replicas<Job> ? 1
-                         : Job::replicas / processes_of<typename Job::machine>::most *
-                               planning_timetable<typename Job::template in<main_mode<Job>>>.devices();
+    splits_replicas<Job> ? 1 : Job::replicas / processes_of<typename Job::machine>::most * devices_at_once<Job>;
 template <class Job>
 inline constexpr int threads_of_device = policy_of<typename Job::machine>::devices_have_teams
                                              ? (Job::machine::threads + devices_of_all<Job> - 1) / devices_of_all<Job>
@@ -73116,8 +73251,8 @@ template <class Number>
   if constexpr (std::is_floating_point_v<Number> && sizeof(Number) > sizeof(float)) {
     auto const is_beyond = [](Number number) {
       Number const size = number < 0 ? -number : number;
-      return (size >= static_cast<Number>(tracing::end_of_numbers(dtype::float32))) &
-             (size <= std::numeric_limits<Number>::max());
+      return (static_cast<int>(size >= static_cast<Number>(tracing::end_of_numbers(dtype::float32))) &
+              static_cast<int>(size <= std::numeric_limits<Number>::max())) != 0;
     };
     constexpr std::ptrdiff_t block = 1024;  // numbers without branches between them, which compilers vectorize
     for (std::ptrdiff_t first = 0; first < count; first += block) {
@@ -73183,6 +73318,32 @@ auto row_major_numbers(Tensor const& data) -> typename Tensor::value_type const*
   }
 }
 
+/// The samples that this process has of an array that the first of several processes has (mpi/scattered_samples.hpp).
+struct scattered_part {
+  bool is_whole = false;            ///< this is the first process, which has all
+  std::vector<std::int32_t> place;  ///< where each sample lies in `numbers`; -1: it is not here
+  std::vector<std::byte> numbers;   ///< the samples that are here, one after the other, as the first process has them
+  std::vector<std::vector<std::int32_t>> rows;  ///< the samples that processes have: of all others, or of this one
+
+  /// Throws data_error E2130 for a sample that is not here.
+  [[nodiscard]] std::ptrdiff_t place_of(std::ptrdiff_t row) const {
+    auto const found = place[static_cast<std::size_t>(row)];
+    if (found < 0)
+      throw_data_error("E2130",
+                       "scattered samples: expected one that this process trains with, found number %td, which it "
+                       "does not have",
+                       row);
+    return found;
+  }
+  /// Makes room for these samples, in this order.
+  void make_room(std::vector<std::int32_t> const& of, std::size_t bytes_of_sample) {
+    rows.assign(1, of);
+    for (auto& each : place) each = -1;
+    for (std::size_t i = 0; i < of.size(); ++i) place[static_cast<std::size_t>(of[i])] = static_cast<std::int32_t>(i);
+    numbers.resize(of.size() * bytes_of_sample);
+  }
+};
+
 /// Refers to an array of samples, without its type. An lvalue that is contiguous in row-major order (any xtensor
 /// container, most views of its first axis, std::vector, std::span) is used in place and must outlive this object; an
 /// rvalue is moved in and kept; a lazy expression or an array in another order is evaluated once, here. Copies share
@@ -73212,6 +73373,36 @@ class sample_source {
     }
   }
 
+  /// An array that another process has, of `count` samples of this shape and type.
+  template <class Number>
+  [[nodiscard]] static sample_source elsewhere(std::ptrdiff_t count, shape const& of_sample) {
+    sample_source result;
+    result.use(static_cast<Number const*>(nullptr));
+    result.count_ = count;
+    result.sample_shape_ = of_sample;
+    result.sample_size_ = of_sample.size();
+    result.make_part(false);
+    return result;
+  }
+  /// This array, of whose samples other processes get some.
+  [[nodiscard]] sample_source as_whole_of_parts() const {
+    sample_source result = *this;
+    result.make_part(true);
+    return result;
+  }
+  /// What is here of an array that the first of several processes has; null for others.
+  [[nodiscard]] scattered_part* part() const noexcept { return part_.get(); }
+  /// False if another process has the array, and checks its numbers.
+  [[nodiscard]] bool is_here() const noexcept { return part_ == nullptr || part_->is_whole; }
+  /// Bytes of one sample in the array.
+  [[nodiscard]] std::size_t bytes_of_sample() const noexcept {
+    return static_cast<std::size_t>(sample_size_) * static_cast<std::size_t>(reader_->bytes);
+  }
+  /// The address of a sample of an array that is here.
+  [[nodiscard]] void const* address_of(std::ptrdiff_t row) const {
+    return static_cast<char const*>(numbers_) + offset(row) * reader_->bytes;
+  }
+
   /// True if there is an array, even one without samples.
   [[nodiscard]] bool given() const noexcept { return reader_ != nullptr; }
   /// Number of samples.
@@ -73225,17 +73416,19 @@ class sample_source {
   [[gnu::noinline]] void gather(tracing::array_view<std::int32_t const> rows, float* destination) const {
     for (std::size_t i = 0; i < rows.size(); ++i) {
       if (i + 1 < rows.size()) prefetch(rows[i + 1]);
-      reader_->to_float(numbers_, offset(rows[i]), sample_size_, destination);
+      reader_->to_float(numbers(), offset(rows[i]), sample_size_, destination);
       destination += sample_size_;
     }
   }
   /// Writes `count` samples, from sample `first` on, to `destination`.
   void gather(std::ptrdiff_t first, std::ptrdiff_t count, float* destination) const {
-    reader_->to_float(numbers_, offset(first), count * sample_size_, destination);
+    if (is_here()) return reader_->to_float(numbers_, offset(first), count * sample_size_, destination);
+    for (std::ptrdiff_t row = first; row < first + count; ++row, destination += sample_size_)
+      reader_->to_float(numbers(), offset(row), sample_size_, destination);
   }
   /// The address of the samples with these numbers if they lie one after the other as floats, otherwise null.
   [[nodiscard]] float const* in_place(tracing::array_view<std::int32_t const> rows) const {
-    if (reader_ != &reader_of<float> || rows.empty()) return nullptr;
+    if (reader_ != &reader_of<float> || rows.empty() || !is_here()) return nullptr;
     for (std::size_t i = 1; i < rows.size(); ++i)
       if (rows[i] != rows[i - 1] + 1) return nullptr;
     return static_cast<float const*>(numbers_) + offset(rows[0]);
@@ -73259,12 +73452,12 @@ class sample_source {
 
   /// One number of one sample.
   [[nodiscard]] double at(std::ptrdiff_t row, int index = 0) const {
-    return reader_->at(numbers_, offset(row) + index);
+    return reader_->at(numbers(), offset(row) + index);
   }
 
   /// The index, over all samples one after the other, of the first finite number beyond float32; -1: there is none.
   [[nodiscard]] std::ptrdiff_t first_beyond_float() const {
-    return given() ? reader_->first_beyond_float(numbers_, offset(0), count_ * sample_size_) : -1;
+    return given() && is_here() ? reader_->first_beyond_float(numbers_, offset(0), count_ * sample_size_) : -1;
   }
 
   /// `count` samples from sample `first` on, in place.
@@ -73272,16 +73465,25 @@ class sample_source {
     sample_source part = *this;
     part.first_ += first;
     part.count_ = count;
+    if (part_ != nullptr) part.make_part(part_->is_whole);  // processes get other samples of it
     return part;
   }
 
  private:
-  [[nodiscard]] std::ptrdiff_t offset(std::ptrdiff_t row) const noexcept { return (first_ + row) * sample_size_; }
+  [[nodiscard]] std::ptrdiff_t offset(std::ptrdiff_t row) const {
+    return (is_here() ? first_ + row : part_->place_of(row)) * sample_size_;
+  }
+  [[nodiscard]] void const* numbers() const noexcept { return is_here() ? numbers_ : part_->numbers.data(); }
+  [[gnu::cold, gnu::noinline]] void make_part(bool is_whole) {
+    part_ = std::make_shared<scattered_part>();
+    part_->is_whole = is_whole;
+    if (!is_whole) part_->place.assign(static_cast<std::size_t>(count_), -1);
+  }
 
   /// Prefetches a sample. Samples in random order are in no cache: to fetch the next one while this one is copied took
   /// a third off the time of a batch of 32 MNIST images.
-  void prefetch(std::int32_t row) const noexcept {
-    char const* const sample = static_cast<char const*>(numbers_) + offset(row) * reader_->bytes;
+  void prefetch(std::int32_t row) const {
+    char const* const sample = static_cast<char const*>(numbers()) + offset(row) * reader_->bytes;
     std::ptrdiff_t const bytes = static_cast<std::ptrdiff_t>(sample_size_) * reader_->bytes;
     for (std::ptrdiff_t line = 0; line < bytes; line += 64) __builtin_prefetch(sample + line);
   }
@@ -73335,6 +73537,7 @@ class sample_source {
   int sample_size_ = 1;
   shape sample_shape_;
   std::shared_ptr<void const> kept_;
+  std::shared_ptr<scattered_part> part_;
 };
 
 }  // namespace stagecraft::trainers
@@ -73431,7 +73634,7 @@ class sample_set {
       few_[size_++] = std::move(source);
       return;
     }
-    if (size_ == few_.size()) many_.append(few_.begin(), few_.end());
+    if (size_ == few_.size()) many_.append(few_.data(), few_.data() + few_.size());
     many_.push_back(std::move(source));
     ++size_;
   }
@@ -73526,6 +73729,9 @@ class row_weights {
 
   /// True if a weight can differ from 1.
   [[nodiscard]] bool given() const noexcept { return sample_weight_.given() || !by_class_.empty(); }
+
+  /// The array of one number per sample, or nothing given.
+  [[nodiscard]] sample_source const& of_samples() const noexcept { return sample_weight_; }
 
   /// Writes one weight per row.
   [[gnu::noinline]] void gather(tracing::array_view<std::int32_t const> rows, float* destination) const {
@@ -73633,6 +73839,57 @@ struct predict_options {
 
 namespace stagecraft {
 
+/// A feature of TensorFlow's tf.Example, and where its numbers go: tf.io.FixedLenFeature. Features of the same input
+/// are joined in their order, and fill it.
+struct example_feature {
+  std::string name;        ///< key of the feature in examples
+  std::string input = {};  ///< the application's input; empty: the one with the feature's name, or the only one
+  /// "DT_FLOAT", "DT_INT64", or "DT_STRING" for an input of bytes, one text for each sample; an example with another
+  /// kind of feature is an error. Empty: DT_STRING for inputs of bytes, DT_FLOAT for all others.
+  std::string dtype = {};
+  /// Shape of one sample; empty: the input's, or a number if the input has several features.
+  std::vector<long long> shape = {};
+  /// What an example without the feature has: as many numbers as the shape, or one for all of them; of an input of
+  /// bytes, the text's bytes. Empty: such an example is an error.
+  std::vector<float> default_value = {};
+};
+
+/// A signature by which a server's clients ask for classes: TensorFlow Serving's tensorflow/serving/classify.
+struct classification {
+  std::string scores = {};  ///< the output with a number for each class, (classes); empty: the only one
+  std::vector<std::string> labels =
+      {};       ///< names of the classes, in the output's order; none: answers have scores alone
+  int top = 0;  ///< so many classes of the highest scores, the highest first; 0: all, in the output's order
+  std::vector<example_feature> features = {};  ///< none: one for each input, with its name, which examples must have
+};
+
+/// A signature by which a server's clients ask for a number: TensorFlow Serving's tensorflow/serving/regress.
+struct regression {
+  std::string output = {};                     ///< an output with one number for each sample; empty: the only one
+  std::vector<example_feature> features = {};  ///< none: one for each input, with its name, which examples must have
+};
+
+/// A signature of examples and its name: `{"rank", sc::regression{.output = "score"}}`. "serving_default" is the one
+/// that clients get who name none; the signature of tensors is called "predict" then.
+struct example_signature {
+  std::string name;
+  bool classifies;                        ///< false: it is a regression
+  std::string output;                     ///< empty: the only one
+  std::vector<std::string> labels = {};   ///< a classification's
+  int top = 0;                            ///< a classification's
+  std::vector<example_feature> features;  ///< none: one for each input
+
+  example_signature(std::string key, classification how)
+      : name(std::move(key)),
+        classifies(true),
+        output(std::move(how.scores)),
+        labels(std::move(how.labels)),
+        top(how.top),
+        features(std::move(how.features)) {}
+  example_signature(std::string key, regression how)
+      : name(std::move(key)), classifies(false), output(std::move(how.output)), features(std::move(how.features)) {}
+};
+
 /// Graphcore's arguments of `export_for_ipu_serving`, and how the application is compiled.
 struct export_options {
   /// Samples of a batch. 0: the batch size of the model's inputs; E5092 if they have none.
@@ -73644,6 +73901,9 @@ struct export_options {
   /// Names of the outputs; none: "output_0", "output_1" and so on. E5093 for another number of names, and for equal
   /// names.
   std::vector<std::string> output_names = {};
+  /// Signatures of examples, by which servers classify and regress; "predict" is none of their names. E4187 for one
+  /// that does not fit the inputs and outputs.
+  std::vector<example_signature> signatures = {};
   /// A C++ header with the steps below, which is copied to the folder.
   std::string processing_header = {};
   /// The type of a step before the model, which has its own signature: see serving::application_options.
@@ -74060,9 +74320,10 @@ inline void check_sequence(char const* argument, sample_source const& labels, st
 }
 
 /// E4004: every number is a class, a whole number from 0 to classes - 1. E4132, E4133: sequences that are none.
-/// `first`: the number of the first sample.
+/// `first`: the number of the first sample. The process that has an array checks it.
 inline void check_labels(char const* argument, sample_source const& labels, label_rule const& rule,
                          std::ptrdiff_t first = 0) {
+  if (!labels.is_here()) return;
   int const width = labels.sample_size();
   for (std::ptrdiff_t row = 0; row < labels.count(); ++row) {
     for (int i = 0; i < width; ++i) {
@@ -74107,7 +74368,7 @@ inline void check_labels(char const* argument, sample_source const& labels, labe
       throw_data_error("E4006", "class_weight: expected the classes from 0 to %d, as there are %d, found %d",
                        classes - 1, classes, entry.label);
   }
-  for (std::ptrdiff_t row = 0; row < targets.count(); ++row)
+  for (std::ptrdiff_t row = 0; targets.is_here() && row < targets.count(); ++row)
     static_cast<void>(row_weights::class_of(targets, row, classes));
 }
 
@@ -74205,7 +74466,7 @@ struct index_rule {
 /// E4156, E4157: each number of an array fits the rule.
 [[gnu::cold]] inline void check_whole_numbers(char const* argument, sample_source const& data, index_rule const& rule) {
   constexpr double least = -2147483648.0, most = 2147483647.0;
-  for (std::ptrdiff_t sample = 0; sample < data.count(); ++sample)
+  for (std::ptrdiff_t sample = 0; data.is_here() && sample < data.count(); ++sample)
     for (int number = 0; number < data.sample_size(); ++number) {
       double const value = data.at(sample, number);
       if (rule.is_whole && !(value >= least && value <= most && value == std::trunc(value)))
@@ -74465,6 +74726,17 @@ class batch_loader {
   }
 
   [[nodiscard]] std::ptrdiff_t count() const noexcept { return x_.count(); }
+
+  /// Calls `each(array, number)` for each array that the first of several processes has: inputs have the numbers from 0
+  /// on, targets those from 15 on, weights of samples 30; further inputs and targets that of the last one.
+  template <class Each>
+  void for_each_scattered(Each const& each) const {
+    for (int i = 0; i < x_.size(); ++i)
+      if (x_[i].part() != nullptr) each(x_[i], i < 14 ? i : 14);
+    for (int i = 0; i < y_.size(); ++i)
+      if (y_[i].part() != nullptr) each(y_[i], 15 + (i < 14 ? i : 14));
+    if (weights_.of_samples().part() != nullptr) each(weights_.of_samples(), 30);
+  }
 
   template <class Destination>
   void load_inputs(Destination& to, tracing::array_view<std::int32_t const> rows) const {
@@ -76261,6 +76533,26 @@ class batch_feed {
     else
       return no_queue{};
   }
+  /// The arrays that the first process alone has, as bits with the loader's numbers.
+  [[nodiscard]] int scattered() const {
+    int bits = 0;
+    fill_.data.for_each_scattered([&](sample_source const&, int number) { bits |= 1 << number; });
+    return bits;
+  }
+  /// Each process gets the samples that its replicas read in `steps` steps, of arrays that the first one alone has.
+  void scatter(int steps) const
+    requires(!sizes::processes::is_alone)
+  {
+    if (scattered() == 0) return;
+    std::vector<std::vector<std::int32_t>> rows(static_cast<std::size_t>(sizes::processes::count()));
+    for (std::int64_t step = 0; step < steps; ++step)
+      for (int replica = 0; replica < Session::replicas; ++replica) {
+        auto const of_batch = fill_.rows_of(step * Session::replicas + replica);
+        auto& reader = rows[static_cast<std::size_t>(engine::process_of_samples<sizes>(replica))];
+        reader.insert(reader.end(), of_batch.begin(), of_batch.end());
+      }
+    fill_.data.for_each_scattered([&](sample_source const& array, int) { sizes::processes::scatter(array, rows); });
+  }
   /// Ends every wait, when a run has failed elsewhere.
   void cancel() noexcept {
     if constexpr (prefetch_depth > 0) queue_.cancel();
@@ -76441,6 +76733,7 @@ class step_runner {
     if constexpr (!processes::is_alone) {
       agree(0, 0);
       processes::share_weights(model_.session());
+      feed_.scatter(counts_.steps);
     }
     model_.session().begin_run();
     // The order of these objects ensures that callbacks and batches end before the model is at rest again, however the
@@ -76552,7 +76845,8 @@ class step_runner {
                                        .steps = steps,
                                        .of = counts_.steps,
                                        .batches = feed_.batches(),
-                                       .batch_size = feed_.batch_size()},
+                                       .batch_size = feed_.batch_size(),
+                                       .scattered = feed_.scattered()},
                                       model_, Kind == run_kind::training, callbacks_.look_at_model());
     is_looked_at_ = all.looks;
     return all.stops;
