@@ -44,7 +44,8 @@ mark_as_advanced(STAGECRAFT_TCMALLOC)
 # ccache passes by whatever uses a precompiled header, which is nearly all of the tests, unless it may be sloppy about macros (no
 # source here has __TIME__) and Clang does not compare the times of the headers, which a header from the cache has of another day.
 if(NOT DEFINED CMAKE_CXX_COMPILER_LAUNCHER)
-  if(STAGECRAFT_TCMALLOC AND CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+  if(STAGECRAFT_TCMALLOC AND EXISTS "${STAGECRAFT_TCMALLOC}" AND CMAKE_CXX_COMPILER_ID STREQUAL "Clang"
+     AND NOT CMAKE_CROSSCOMPILING AND NOT DEFINED ENV{LD_PRELOAD})
     list(APPEND CMAKE_CXX_COMPILER_LAUNCHER LD_PRELOAD=${STAGECRAFT_TCMALLOC})
   endif()
   if(STAGECRAFT_CCACHE)

@@ -133,7 +133,7 @@ int main(int argc, char** argv) {
 
   tool::add_compile_command(app);
   tool::add_convert_command(app);
-  tool::add_launch_command(app);
+  tool::add_launch_command(app, tool::take_program_arguments(argc, argv));
   tool::add_pipeline_command(app);
   tool::add_plan_command(app);
   tool::add_run_command(app);

@@ -144,7 +144,7 @@ void check_all() {
            {std::array{1, 1, 1}, std::array{2, 3, 5}, std::array{7, 19, 33}, std::array{15, 64, 16},
             std::array{16, 31, 47}, std::array{100, 17, 70}, std::array{13, 256, 32}, std::array{20, 300, 65},
             std::array{200, 513, 9}, std::array{50, 40, 150}, std::array{300, 20, 64}, std::array{20, 530, 512},
-            std::array{97, 270, 411}}) {
+            std::array{97, 270, 411}, std::array{200, 300, 40}, std::array{200, 20, 24}}) {
         product_shape const shape{rows, inner, columns, transpose_a, transpose_b};
         check<Arch>(shape, engine);
         if (std::is_same_v<Arch, kernels::default_architecture>) check_pairs(shape, engine);

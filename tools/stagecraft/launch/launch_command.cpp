@@ -3,6 +3,7 @@
 
 #include <stagecraft/diagnostics/exceptions.hpp>
 #include <stagecraft/serving/detail/export_folder.hpp>
+#include <stagecraft/threads/progress.hpp>
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cerrno>
@@ -50,11 +51,14 @@ std::string path_of(std::string const& program) {
     std::error_code none;
     return fs::is_regular_file(path, none) && ::access(path.c_str(), X_OK) == 0;
   };
+  auto const absolute = [](fs::path const& path) {
+    auto const whole = fs::absolute(path);
+    return (fs::canonical(whole.parent_path()) / whole.filename()).string();
+  };
   if (program.find('/') == std::string::npos) {
     char const* const folders = std::getenv("PATH");
     for (auto const& folder : CLI::detail::split(folders != nullptr ? folders : "", ':'))
-      if (auto const path = fs::path(folder.empty() ? "." : folder) / program; is_program(path))
-        return fs::absolute(path).lexically_normal().string();
+      if (auto const path = fs::path(folder.empty() ? "." : folder) / program; is_program(path)) return absolute(path);
     throw file_error("E2126", program +
                                   ": expected a program in a folder of PATH, found none; a program of this folder " +
                                   "is ./" + program);
@@ -63,7 +67,7 @@ std::string path_of(std::string const& program) {
   if (!fs::exists(program, none)) throw file_error("E2126", program + ": expected a program, found no such file");
   if (!is_program(program))
     throw file_error("E2126", program + ": expected a program, found a file that may not be executed");
-  return fs::absolute(program).lexically_normal().string();
+  return absolute(program);
 }
 
 /// True if a resource manager has given hosts to this process, which mpirun then finds by itself.
@@ -77,7 +81,7 @@ bool has_allocation() {
 int processors_here(bool counts_cores) {
   cpu_set_t allowed;
   CPU_ZERO(&allowed);
-  if (::sched_getaffinity(0, sizeof allowed, &allowed) != 0) return 1;
+  if (::sched_getaffinity(0, sizeof allowed, &allowed) != 0) return std::max(1, threads::processors_of_process());
   std::set<std::string> cores;
   for (int i = 0; i < CPU_SETSIZE; ++i) {
     if (!CPU_ISSET(i, &allowed)) continue;
@@ -133,15 +137,21 @@ void add_variable(std::vector<std::string>& words, launcher of, std::string cons
     words.insert(words.end(), {"-genv", name, variable.substr(end + 1)});
 }
 
-/// The hashes in the output of sha256sum, one for each process.
+/// The hashes in the output of sha256sum, one for each process. A line may begin with what the launcher says of the
+/// rank, and with a backslash before a name that is escaped.
 std::vector<std::string> hashes_in(std::string const& output) {
   constexpr std::size_t digits = 64;
+  constexpr char const* digit = "0123456789abcdef";
   std::vector<std::string> hashes;
-  for (auto line : CLI::detail::split(output, '\n')) {
-    if (line.starts_with('\\')) line.erase(0, 1);  // before a name that is escaped
-    if (line.size() > digits && line[digits] == ' ' && line.find_first_not_of("0123456789abcdef") == digits)
-      hashes.push_back(line.substr(0, digits));
-  }
+  for (auto const& line : CLI::detail::split(output, '\n'))
+    for (auto at = line.find_first_of(digit); at != std::string::npos;) {
+      auto const end = std::min(line.find_first_not_of(digit, at), line.size());
+      if (end - at == digits && end < line.size() && line[end] == ' ') {
+        hashes.push_back(line.substr(at, digits));
+        break;
+      }
+      at = line.find_first_of(digit, end);
+    }
   return hashes;
 }
 
@@ -307,13 +317,23 @@ void launch_command::run() const {
   throw file_error("E2124", mpirun + ": expected a launcher of MPI, found: " + std::strerror(errno));
 }
 
-void add_launch_command(CLI::App& app) {
+std::vector<std::string> take_program_arguments(int& count, char** words) {
+  if (count < 2 || std::string_view(words[1]) != "launch") return {};
+  char** const end = words + count;
+  auto const is_in_brackets = [](std::string_view word) { return word.starts_with('[') && word.ends_with(']'); };
+  char** const mark = std::find_if(
+      words, end, [&](char const* word) { return std::string_view(word) == "--" || is_in_brackets(word); });
+  count = static_cast<int>(mark - words);
+  return {mark == end || is_in_brackets(*mark) ? mark : mark + 1, end};
+}
+
+void add_launch_command(CLI::App& app, std::vector<std::string> const& program_arguments) {
   auto const command = std::make_shared<launch_command>();
   auto* const own = app.add_subcommand("launch", "Starts a program on the ranks of MPI, by mpirun");
   own->add_option("-n,--ranks", command->ranks, "Processes")->required()->check(CLI::Range(1, most_ranks));
   own->add_option("program", command->program, "The program: a path, or a name that is searched for in PATH")
       ->required();
-  own->add_option("arguments", command->arguments, "The program's arguments; after -- if they begin with -");
+  own->add_option("arguments", command->arguments, "The program's arguments; after -- if they begin with - or [");
   own->add_option("--hosts", command->hosts,
                   "A file with a host in each line: NAME, NAME:SLOTS or NAME slots=SLOTS; default: this host, or those "
                   "of the resource manager");
@@ -334,7 +354,10 @@ void add_launch_command(CLI::App& app) {
   own->add_option("--mpirun", command->mpirun, "The launcher of Open MPI or MPICH")->capture_default_str();
   own->add_flag("!--no-check", command->checks, "Does not compare the program's files on the hosts");
   own->add_flag("--dry-run", command->dry_run, "Prints the command line, and starts nothing");
-  own->callback([command] { command->run(); });
+  own->callback([command, program_arguments] {
+    command->arguments.insert(command->arguments.end(), program_arguments.begin(), program_arguments.end());
+    command->run();
+  });
 }
 
 }  // namespace stagecraft::tool

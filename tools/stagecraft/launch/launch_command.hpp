@@ -42,7 +42,10 @@ struct launch_command {
   void run() const;
 };
 
-/// Adds the command to the program.
-void add_launch_command(CLI::App& app);
+/// The words after `--` of a launch, or from the first one in brackets on, which are no longer counted then: CLI11
+/// takes words in brackets apart.
+[[nodiscard]] std::vector<std::string> take_program_arguments(int& count, char** words);
+/// Adds the command to the program. `program_arguments` come after those that the command line has.
+void add_launch_command(CLI::App& app, std::vector<std::string> const& program_arguments);
 
 }  // namespace stagecraft::tool

@@ -94,10 +94,7 @@ template <class Arch>
       float* const row = packed + k * to.stride;
       for (int c = 0; c < to.columns; c += 16) __builtin_prefetch(from + 16 * std::int64_t{shape.columns} + c);
       if (to.columns == to.stride) {
-        for (int c = 0; c < to.columns; c += 2 * width) {
-          batch<Arch>::load_unaligned(from + c).store_unaligned(row + c);
-          batch<Arch>::load_unaligned(from + c + width).store_unaligned(row + c + width);
-        }
+        for (int c = 0; c < to.columns; c += width) batch<Arch>::load_unaligned(from + c).store_unaligned(row + c);
         continue;
       }
       for (int c = 0; c < to.columns; c += width)

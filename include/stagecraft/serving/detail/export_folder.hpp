@@ -8,6 +8,7 @@
 #include <stagecraft/training/export_options.hpp>
 #include <array>
 #include <cerrno>
+#include <cmath>
 #include <cstddef>
 #include <cstdio>
 #include <cstdlib>
@@ -81,7 +82,11 @@ class unfinished_export {
       if (!feature.input.empty()) own["input"] = feature.input;
       if (!feature.dtype.empty()) own["dtype"] = feature.dtype;
       if (!feature.shape.empty()) own["shape"] = feature.shape;
-      if (!feature.default_value.empty()) own["default_value"] = feature.default_value;
+      for (float const value : feature.default_value)  // JSON has no number that is not finite, but its texts are read
+        if (std::isfinite(value))
+          own["default_value"].push_back(value);
+        else
+          own["default_value"].push_back(std::isnan(value) ? "NaN" : value < 0 ? "-Infinity" : "Infinity");
       one["features"].push_back(std::move(own));
     }
     result[each.name] = std::move(one);
@@ -121,6 +126,7 @@ inline void write_export(std::string const& place, bundle_contents const& conten
   }
   posix_spawn_file_actions_t actions;
   ::posix_spawn_file_actions_init(&actions);
+  ::posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);  // the caller's input stays for others
   ::posix_spawn_file_actions_adddup2(&actions, ends[1], 1);
   ::posix_spawn_file_actions_adddup2(&actions, ends[1], 2);
   std::vector<char*> pointers;

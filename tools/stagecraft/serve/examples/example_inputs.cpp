@@ -39,7 +39,7 @@ void read_list(pbf_reader list, feature_value* to, std::size_t room, bound_featu
     auto const found = list.tag_and_type();
     if (kind == bytes && found == message_tag(1)) {
       auto const view = list.get_view();
-      if (to != nullptr) to->add({view.data(), view.size()});
+      if (to != nullptr) to->add({view.data(), view.size()}, room);
     } else if (kind == floats && found == tag(1, pbf_wire_type::fixed32)) {
       add(list.get_float());
     } else if (kind == floats && found == message_tag(1)) {

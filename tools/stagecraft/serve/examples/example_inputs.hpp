@@ -21,7 +21,7 @@ struct feature_value {
   bool is_there = false;
   std::size_t count = 0;
   std::vector<float> numbers;
-  std::string text;  ///< the first one
+  std::string text;  ///< the first one, or so much of it that it is too long
 
   void clear() noexcept {
     is_there = false;
@@ -39,8 +39,8 @@ struct feature_value {
   void add(float number, std::size_t most) {
     if (count++ < most) numbers.push_back(number);
   }
-  void add(std::string_view bytes) {
-    if (count++ == 0) text = bytes;
+  void add(std::string_view bytes, std::size_t most) {
+    if (count++ == 0) text = bytes.substr(0, most + 1);
   }
 };
 
@@ -64,7 +64,7 @@ class example_inputs {
   void begin();
   /// Where the values of a feature go, with values of the context; null: the signature has no such feature.
   [[nodiscard]] feature_value* find(std::string_view name);
-  /// The most numbers of that feature that are kept.
+  /// The most numbers or bytes of that feature that are kept.
   [[nodiscard]] std::size_t room(feature_value const* value) const;
   void end_context();
   void end();

@@ -69,14 +69,14 @@ class feature_reader {
   void read_value() {
     using enum bound_feature::kind;
     switch (reader_.next()) {
-      case json_reader::kind::text: begin(bytes); return to_.add(reader_.read_text());
+      case json_reader::kind::text: begin(bytes); return to_.add(reader_.read_text(), room_);
       case json_reader::kind::boolean: begin(integers); return to_.add(reader_.read_boolean() ? 1.0F : 0.0F, room_);
       case json_reader::kind::number: return read_number();
       case json_reader::kind::object: {
         auto const text = read_base64(reader_, "Feature: " + name_);
         if (!text) throw http_error{400, "Feature: " + name_ + " has element with unexpected JSON type: Object"};
         begin(bytes);
-        return to_.add(*text);
+        return to_.add(*text, room_);
       }
       default: refuse_type();
     }

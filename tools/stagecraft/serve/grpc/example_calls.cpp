@@ -150,9 +150,14 @@ void predict_examples(rpc_call& call, served_version const& version, bound_signa
     throw http_error{400, "input '" + name + "' has tensor_content, or more texts than samples"};
   auto const most = call.options().max_bytes_in_flight;
   example_inputs examples(signature, known, call.counted(), most);
-  for (std::int64_t i = 0; i < shape[0]; ++i)
-    examples.read(texts.empty() ? std::string()
-                                : texts.Get(static_cast<int>(std::min<std::int64_t>(i, texts.size() - 1))));
+  std::size_t bytes_read = 0;  // the last text may stand for many examples
+  for (std::int64_t i = 0; i < shape[0]; ++i) {
+    std::string_view text;
+    if (!texts.empty()) text = texts.Get(static_cast<int>(std::min<std::int64_t>(i, texts.size() - 1)));
+    if ((bytes_read += text.size()) > most)
+      throw http_error{413, "the examples have more than " + std::to_string(most) + " bytes"};
+    examples.read(text);
+  }
   auto const samples = examples.samples;
   count_answer(signature, samples, call.counted(), most);
   auto const outputs = call_model(call, version, examples);
