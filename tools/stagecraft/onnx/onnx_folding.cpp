@@ -159,7 +159,7 @@ std::optional<onnx_constant> cast(onnx_constant from, std::int64_t type) {
     if (type == float32) value = static_cast<double>(static_cast<float>(value));
     if (type == float16 || type == bfloat16) {
       value = rounded(value, type == float16 ? 11 : 8, type == float16 ? -13 : -125);
-      if (type == float16 && std::abs(value) > 65504) return std::nullopt;
+      if (type == float16 && std::isfinite(value) && std::abs(value) > 65504) return std::nullopt;
     }
     if (range == ranges.end()) continue;
     value = std::trunc(value);

@@ -71,7 +71,8 @@ traced_tensor const& onnx_trace::tensor(onnx_node const& node, std::size_t input
   if (found.joined_axis < 0) return found;
   auto const apart = of_one_head(found);
   if (apart.joined_axis >= 0) throw unsupported("joins samples with another axis");
-  return tensors_[node.inputs[input]] = apart;
+  // The name may be that of a tensor outside of a loop whose layers are taken back.
+  return tensors_[loop_depth_ > 0 ? "made " + std::to_string(made_++) : node.inputs[input]] = apart;
 }
 
 traced_tensor onnx_trace::of_one_head(traced_tensor const& x) {

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <string_view>
 
 namespace stagecraft::tool {
@@ -45,16 +46,29 @@ char const* half_name(int type) {
 }
 
 /// Says that the layers from `first` on compute in a node's type, if that has 16 bits. A layer takes its inputs in this
-/// type, too, so a node that takes whole numbers, such as places, computes in float32.
+/// type, too, so a node that takes whole numbers, such as places, computes in float32, and so does a layer with
+/// constant places that the type cannot say. Nodes that contain others have left it to these.
 void onnx_trace::set_halves(onnx_node const& node, std::size_t first) {
+  if (node.type == "If" || node.type == "Loop" || node.type == "Scan") return;
   int const type = node.outputs.empty() ? 0 : type_of(node.outputs[0]);
   if (half_name(type) == nullptr) return;
   for (auto const& each : node.inputs)
     if (node.type != "Cast" && !constants_.contains(each) && element_kind_of(type_of(each)) == element_kind::whole)
       return;
-  for (; first < layers_.size(); ++first)
-    if (auto& layer = layers_[first]; layer.half == 0 && !layer.is_word && layer.class_name != "Embedding")
-      layer.half = type;
+  constexpr int float16 = 10;
+  double const most_exact = type == float16 ? 2048 : 256;
+  auto const is_rounded = [&](onnx_constant const& of) {
+    return of.is_whole &&
+           std::any_of(of.values.begin(), of.values.end(), [&](double value) { return std::abs(value) > most_exact; });
+  };
+  for (; first < layers_.size(); ++first) {
+    auto& layer = layers_[first];
+    if (layer.half != 0 || layer.is_word || layer.class_name == "Embedding") continue;
+    if (layer.operation &&
+        std::any_of(layer.operation->constants.begin(), layer.operation->constants.end(), is_rounded))
+      continue;
+    layer.half = type;
+  }
 }
 
 /// Gives layers of 16 bits their type, but for those that only move numbers.

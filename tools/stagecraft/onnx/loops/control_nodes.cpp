@@ -2,6 +2,7 @@
 // ONNX's nodes that contain graphs: a branch whose condition is known becomes its nodes, and a loop with a known number
 // of trips becomes a scan, or the nodes of all trips.
 #include "onnx/loops/known_trips.hpp"
+#include "onnx/operator_table.hpp"
 
 #include <algorithm>
 #include <limits>
@@ -86,7 +87,11 @@ bool roll_loop(trace& to, onnx_node const& node, onnx_graph body, names_list con
       for (std::int64_t i = 0; i < known.trips(); ++i) table->values.push_back(static_cast<double>(i));
     }
     if (!table) throw unsupported("has a state whose shape changes");
-    return {input::kinds::table, to.add_constant(std::move(*table))};
+    auto const made = to.add_constant(std::move(*table));
+    for (std::size_t i = 0; i < states.size(); ++i)
+      if (int const type = to.type_of(states[i]); type != 0 && name == body.inputs[i + 2].name)
+        to.retype(made, type, to.range_of(made));
+    return {input::kinds::table, made};
   };
   known_loop as{nullptr, known.trips()};
   try {
@@ -98,7 +103,7 @@ bool roll_loop(trace& to, onnx_node const& node, onnx_graph body, names_list con
       as.inputs.push_back(known.is_known(i) ? row_input(body.inputs[i + 2].name)
                                             : input{input::kinds::state, states[i]});
     for (auto& each : body.nodes) {
-      if (!known.reads_known_place(each)) continue;
+      if (!known.reads_known_place(each) || unread_part(each)) continue;  // what is not read is refused later
       auto places = known.table(each.inputs[1]);
       if (!places || places->shape.size() != 1) continue;
       as.inputs.push_back(
@@ -119,7 +124,11 @@ bool roll_loop(trace& to, onnx_node const& node, onnx_graph body, names_list con
   for (std::size_t i = states.size() + 1; i < body.outputs.size(); ++i) as.outputs.push_back({-1, result(i - 1)});
   if (!roll(to, node, as).empty()) return false;
   for (std::size_t i = 0; i < states.size() && i < node.outputs.size(); ++i)
-    if (known.is_known(i)) to.set_alias(node, to.add_constant(known.last(i)), i);
+    if (known.is_known(i)) {
+      auto const last = to.add_constant(known.last(i));
+      if (int const type = to.type_of(states[i]); type != 0) to.retype(last, type, to.range_of(last));
+      to.set_alias(node, last, i);
+    }
   return true;
 }
 

@@ -44,12 +44,20 @@ class known_trips {
       for (std::size_t i = 0; i < is_known_.size(); ++i)
         if (is_known_[i]) add_row(body_.inputs[i + 2].name);
       for (auto const* const node : order)
-        if (!compute(*node)) return;
+        if (!compute(*node) || work_ > most_work) return;
       for (auto const& each : places_) add_row(each);
       std::map<std::string, onnx_constant> next;
       for (std::size_t i = 0; i < is_known_.size(); ++i)
-        if (is_known_[i]) next[body_.inputs[i + 2].name] = *find(body_.outputs[i + 1].name);
-      goes_on = find(body_.outputs[0].name)->values.at(0) != 0;
+        if (is_known_[i]) {
+          auto& value = next[body_.inputs[i + 2].name] = *find(body_.outputs[i + 1].name);
+          // A value that would wrap is not computed here.
+          auto const range = range_of_type(to.type_of(states[i]));
+          for (double const number : value.values)
+            if (number < range.least || number > range.most) return;
+        }
+      auto const condition = *find(body_.outputs[0].name);
+      if (condition.values.size() != 1) throw unsupported("has a condition of several numbers");
+      goes_on = condition.values[0] != 0;
       for (auto& [name, value] : next) now_[name] = std::move(value);
     }
     is_counted_ = true;
@@ -132,13 +140,19 @@ class known_trips {
   }
   bool compute(onnx_node const& node) {
     std::vector<std::optional<onnx_constant>> inputs;
-    for (auto const& each : node.inputs) inputs.push_back(each.empty() ? std::nullopt : find(each));
+    for (auto const& each : node.inputs) {
+      inputs.push_back(each.empty() ? std::nullopt : find(each));
+      if (inputs.back()) work_ += 16 + inputs.back()->values.size();
+    }
     auto result = folded(node, inputs);
     if (!result || result->values.size() > 64) return false;
     now_[node.outputs[0]] = std::move(*result);
     return true;
   }
-  void add_row(std::string const& name) { rows_[name].push_back(*find(name)); }
+  void add_row(std::string const& name) {
+    rows_[name].push_back(*find(name));
+    work_ += 16 + rows_[name].back().values.size();
+  }
 
   onnx_trace const& to_;
   onnx_graph body_;
@@ -146,6 +160,8 @@ class known_trips {
   std::set<std::string> own_, known_, places_;
   std::vector<bool> is_known_;  ///< for each state
   std::map<std::string, std::vector<onnx_constant>> rows_;
+  std::size_t work_ = 0;  ///< numbers that were read and kept, and some for each value
+  static constexpr std::size_t most_work = 1 << 26;
   std::int64_t trips_ = 0;
   bool is_counted_ = false;
 };

@@ -347,15 +347,15 @@ void onnx_trace::roll_body(onnx_node const& node, known_loop const& loop) {
   if (is_word_result && is_float_result) throw unsupported("gives whole numbers and others");
   for (int i = first; i < end; ++i)
     if (depends[at(i)]) layers_[at(i)] = traced_layer{};  // nothing reads it any more
-  int total = 0;
+  std::int64_t total = 0;
   for (auto const& each : text->results) {
-    if (!is_countable(each.lengths)) throw unsupported("gives more than 2^30 elements");
-    total += size_of(each.lengths);
+    if (is_countable(each.lengths)) total += size_of(each.lengths);
+    if (!is_countable(each.lengths) || total > 1 << 30) throw unsupported("gives more than 2^30 elements");
   }
   bool const is_alone = text->results.size() == 1;
   auto const whole =
       operate({"loop", [text](operands const& o) { return text->write(o); }, constants, constant_names, is_word_result},
-              tensors, is_alone ? text->results[0].lengths : std::vector{total});
+              tensors, is_alone ? text->results[0].lengths : std::vector{static_cast<int>(total)});
   int offset = 0;
   std::size_t next = 0;
   for (std::size_t i = 0; i < loop.outputs.size(); ++i) {
