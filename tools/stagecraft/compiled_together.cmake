@@ -20,7 +20,7 @@ set(stagecraft_source_groups
     "commands/ run_command run_inputs show_command signature_command"
     "onnx/loops/ control_nodes rolled_loops"
     "onnx/ onnx_folding onnx_operations"
-    "onnx/ elementwise_nodes onnx_trace whole_ranges"
+    "onnx/ onnx_trace whole_ranges"
     "onnx/operations/ composed_nodes recurrent_operations state_operations"
     "onnx/operations/ folding_quantized quantized_operations whole_products"
     "pipeline/ pipeline_configuration pipeline_program pipeline_search pipeline_solution"
