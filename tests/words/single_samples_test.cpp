@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A sample that is predicted alone has the bits that it has in a batch of two, whether its layers are inlined or not;
 // but for rounding where a dense layer multiplies several rows of a sample, which kernels for few rows add in another
-// order. tools/test_inlined_lists.sh compiles it with every list inlined that can be.
+// order; with 16 registers, also where it multiplies one. tools/test_inlined_lists.sh compiles it with every list
+// inlined that can be.
 #include <stagecraft/description/inference.hpp>
 #include <stagecraft/training/predictor.hpp>
 
@@ -95,13 +96,18 @@ using convolutions =
                    average_pooling1d{2, {.strides = 1}}, prelu{}, group_normalization{{.groups = 2}}, permute{2, 1},
                    locally_connected1d{3, 2}, activation{sc::selu}, flatten{}, dense{5, sc::softmax}>;
 
+/// The difference of models with dense layers, whose kernels have as many sums for one row as for two if there are 32
+/// registers.
+constexpr double of_dense_layers =
+    sc::kernels::detail::vector_registers<sc::kernels::default_architecture>() == 32 ? 0 : 1e-5;
+
 }  // namespace
 
 TEST_CASE("merging and attention") { CHECK(difference<words::merging_model>() < 1e-5); }
-TEST_CASE("regularization and scales") { CHECK(difference<words::regularization_model>() == 0); }
-TEST_CASE("preprocessing") { CHECK(difference<words::preprocessing_model>() == 0); }
-TEST_CASE("windows") { CHECK(difference<words::window_model>() == 0); }
-TEST_CASE("convolutions of sequences") { CHECK(difference<convolutions>() == 0); }
+TEST_CASE("regularization and scales") { CHECK(difference<words::regularization_model>() <= of_dense_layers); }
+TEST_CASE("preprocessing") { CHECK(difference<words::preprocessing_model>() <= of_dense_layers); }
+TEST_CASE("windows") { CHECK(difference<words::window_model>() <= of_dense_layers); }
+TEST_CASE("convolutions of sequences") { CHECK(difference<convolutions>() <= of_dense_layers); }
 TEST_CASE("recurrent layers") { CHECK(difference<recurrent_layers>() == 0); }
 TEST_CASE("rows") {
   CHECK(difference<sc::sequential<input{9}, rows{}>>() == 0);
