@@ -71,13 +71,17 @@ def main():
     nodes = [(operator, attribute(name, KINDS[kind], (4, "other") if kind == "text" else (3, int(value) + 1))) for operator, name, kind, value in fixed]
     check_all("another value", nodes, [f"'{name}', {repr('other') if kind == 'text' else int(value) + 1}" for _, name, kind, value in fixed])
     cast = lambda to: ("Cast", ["a"], ["y"], attribute("to", 2, (3, to)))
-    wrong = {"16 bits": cast(10), "not here": cast(14),
+    wrong = {"not here": cast(14),
              "auto_pad": ("MaxPool", ["a"], ["y"], attribute("auto_pad", 3, (4, "SAME"))), "tanh": ("Gelu", ["a"], ["y"], attribute("approximate", 3, (4, "x")))}
     for text, node in wrong.items():
         shape = (None, 2, 4) if text == "auto_pad" else (None, 4)
         (FOLDER / "wrong.onnx").write_bytes(onnx([("Relu", ["x"], ["a"]), node], shape=shape))
         code, said = run("show", FOLDER / "wrong.onnx")
         check(code == 1 and text in said and "[E5064]" in said, f"{node}: {said}")
+    for to, name in ((10, "float16"), (16, "bfloat16")):
+        (FOLDER / "rounds.onnx").write_bytes(onnx([("Relu", ["x"], ["a"]), cast(to)]))
+        code, said = run("show", FOLDER / "rounds.onnx")
+        check(code == 0 and f".in_dtype(sc::dtype::{name})" in said, f"a cast to {name}: {said}")
     surplus = [("Relu", ["x", "x"], ["y"]), ("Sub", ["x", "x", "x"], ["y"])]
     for node in surplus:
         (FOLDER / "surplus.onnx").write_bytes(onnx([node]))
