@@ -259,6 +259,8 @@ EXAMPLES = (
      [d.size for d in found.outputs["classes"].tensor_shape.dim] == [2, 2] and found.outputs["classes"].dtype == types_pb2.DT_STRING),
     ("Predict", "serialized examples, one output", predict_of("pairs", tensor("DT_STRING", shape=[1], string_val=[bytes_of(a=[1.5]).SerializeToString()]), outputs=["scores"]), OK,
      lambda found: list(found.outputs) == ["scores"]),
+    ("Predict", "one text for more examples than a server takes", predict_of("pairs", tensor("DT_STRING", shape=[1 << 20], string_val=[bytes_of(a=[1.5], more=[b"x" * (1 << 20)]).SerializeToString()])),
+     grpc.StatusCode.RESOURCE_EXHAUSTED, "the examples have more than"),
     ("Predict", "what is no example", predict_of("pairs", tensor("DT_STRING", shape=[1], string_val=[b"\x0a\xff"])), WRONG, "Could not parse example input, at index 0"),
     ("Predict", "examples of another type", predict_of("pairs", tensor("DT_FLOAT", shape=[1], float_val=[1])), WRONG, "expected DT_STRING"),
     ("Predict", "examples of another shape", predict_of("pairs", tensor("DT_STRING", shape=[1, 1], string_val=[b""])), WRONG, "expected serialized examples of shape (n,)"),

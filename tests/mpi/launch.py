@@ -70,6 +70,8 @@ check("Open MPI's options", [*more, "--mpirun", open_mpi, "--", "--epochs", "3",
       f"{path} --epochs 3 'it'\\''s'\n")
 check("MPICH's options", [*more, "--mpirun", mpich, "--", "-n", "5", ""], 0,
       f"-bind-to hwthread:3 -genv VARIABLE 'a b' --verbose {path} -n 5 ''\n")
+check("words in brackets", [*line, "--mpirun", open_mpi, "--", "[1,2,3]", "[]"], 0, f"{path} '[1,2,3]' '[]'\n")
+check("words in brackets without --", [*line, "--mpirun", open_mpi, "data", "[1,2]"], 0, f"{path} data '[1,2]'\n")
 check("NUMA", [*line, "--mpirun", open_mpi, "--bind", "numa"], 0, "--map-by slot --bind-to numa")
 check("more ranks than slots", ["-n", 14, *line[2:], "--mpirun", open_mpi, "--oversubscribe"], 0,
       "--map-by slot --bind-to none --oversubscribe")
@@ -123,6 +125,8 @@ for launcher in LAUNCHERS:
     there = [*here, "--hosts", hosts("alpha\nbeta\n"), *(f"--flag={each}" for each in flags)]
     answer.unlink(missing_ok=True)
     check(f"{mpirun} on two hosts", there, 0, "rank 0: 0", "rank 1: 0")
+    tagged = "--tag-output" if is_open_mpi else "-prepend-rank"
+    check(f"{mpirun}: lines with their ranks", [*there, f"--flag={tagged}"], 0, "rank 1: 0")
     answer.write_text(f'echo "{"ab" * 32}  $1"; exit 0\n')
     text = check(f"{mpirun}: another build", there, 1, "host beta: expected the build of", "found another one (sha256 abababababababab) [E2128]")
     if "rank" in text:
