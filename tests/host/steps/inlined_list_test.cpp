@@ -154,7 +154,8 @@ TEST_CASE("states that become others") {
 }
 
 TEST_CASE("one layer after the other, whose packed weights lie one after the other") {
-  using stack = sc::sequential<input{4, 3}, lstm{10, {.return_sequences = true}}, gru{6}, dense{2, sc::tanh}>;
+  using stack = sc::sequential<input{4, 3}, lstm{10, {.return_sequences = true}}, gru{6, {.return_sequences = true}},
+                               simple_rnn{2}>;
   CHECK(differences<stack>() == 0);
   CHECK(differences<stack, sc::host<>, 2>() == 0);
 }
