@@ -43,26 +43,6 @@ namespace example_19 {
 
 using namespace counting;  // NOLINT: the tests' own
 
-namespace {
-
-/// What devices know of a training: metrics, queues, callbacks and the steps of an execution are the host's.
-template <auto Training>
-constexpr auto of_devices = [] {
-  auto result = Training;
-  result.metrics = {};
-  result.steps_per_execution = 1;
-  result.infeed_queue = {};
-  result.outfeed_queue = {};
-  result.asynchronous_callbacks = false;
-  return result;
-}();
-template <auto>
-struct constant;
-template <auto A, auto B>
-constexpr bool same_for_devices = std::is_same_v<constant<of_devices<A>>, constant<of_devices<B>>>;
-
-}  // namespace
-
 TEST_CASE("01_mnist") { check_training<example_01::mlp, example_01::training, 1>(); }
 
 TEST_CASE("15_pipelining_options, 19_porting") {

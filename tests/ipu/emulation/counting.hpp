@@ -12,6 +12,7 @@
 #include <doctest/doctest.h>
 
 #include <cstddef>
+#include <type_traits>
 
 #include "../../pipelined/made_data.hpp"
 
@@ -132,5 +133,21 @@ template <class M, auto Training, int Ipus, int Tiles = 64, int Updates = 2>
 void check_training() {
   check_counts<M, Training, checked_ipus<Ipus, Tiles>, Updates, 0>();
 }
+
+/// What devices know of a training: metrics, queues, callbacks and the steps of an execution are the host's.
+template <auto Training>
+inline constexpr auto of_devices = [] {
+  auto result = Training;
+  result.metrics = {};
+  result.steps_per_execution = 1;
+  result.infeed_queue = {};
+  result.outfeed_queue = {};
+  result.asynchronous_callbacks = false;
+  return result;
+}();
+template <auto>
+struct constant;
+template <auto A, auto B>
+inline constexpr bool same_for_devices = std::is_same_v<constant<of_devices<A>>, constant<of_devices<B>>>;
 
 }  // namespace counting
